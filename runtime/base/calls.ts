@@ -1,0 +1,48 @@
+/**
+ * How generated clients make their calls: the one thing that they need of a link.
+ *
+ * Source: design "The API of a call".
+ */
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { CallOptions as ConnectCallOptions } from "@connectrpc/connect";
+import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "./definition.ts";
+
+/** The options of one call: Connect's own, and holdfast's. */
+export interface CallOptions extends ConnectCallOptions {
+  /**
+   * The budget of the whole call in ms, waits and repeats included. Absent, 0 or below: the method's from
+   * its schema, then the link's (30 s). `Infinity` and numbers above 2^31-1 work. `NaN` is a TypeError.
+   */
+  timeoutMs?: number;
+  /** The link's short budget (10 s) in place of its budget, for a call that a person waits for. */
+  short?: boolean;
+}
+
+/** The options of one stream. */
+export interface StreamOptions extends Omit<ConnectCallOptions, "timeoutMs"> {}
+
+/** What a generated client calls; a link is one. */
+export interface Calls {
+  /**
+   * Makes a call and keeps trying inside its budget.
+   *
+   * @throws HoldfastError as a rejection, with its reason and which of five outcomes it is.
+   */
+  call<I extends DescMessage, O extends DescMessage>(
+    definition: UnaryDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options?: CallOptions,
+  ): Promise<MessageShape<O>>;
+  /** Follows a server stream. */
+  stream<I extends DescMessage, O extends DescMessage>(
+    definition: StreamDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options?: StreamOptions,
+  ): AsyncIterable<MessageShape<O>>;
+  /** Connect's own streaming on the link's transport. */
+  plain<I extends DescMessage, O extends DescMessage>(
+    definition: PlainStreamDefinition<I, O>,
+    requests: AsyncIterable<MessageInitShape<I>>,
+    options?: StreamOptions,
+  ): AsyncIterable<MessageShape<O>>;
+}

@@ -1,0 +1,123 @@
+/**
+ * What generated code says of a service, with every annotation resolved to a number: the runtime parses no
+ * options. The kinds of a method are a union, so that each carries only what makes sense for it.
+ *
+ * Source: design "Schema and generated code".
+ */
+import type {
+  DescMessage,
+  DescMethodBiDiStreaming,
+  DescMethodClientStreaming,
+  DescMethodServerStreaming,
+  DescMethodUnary,
+  DescService,
+} from "@bufbuild/protobuf";
+
+/** When a command without an answer is written down. */
+export type OutboxMode = "none" | "late" | "early";
+
+/** Reads and changes nothing; sent again inside its budget. */
+export interface QueryDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "query";
+  readonly method: DescMethodUnary<I, O>;
+  /** Ms for the whole call; absent: the link's budget. */
+  readonly budgetMs?: number;
+}
+
+/** Changes something; runs once (`once`) or is sent once (`atMostOnce`). */
+export interface CommandDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "command";
+  readonly method: DescMethodUnary<I, O>;
+  /** Ms for the whole call; absent: the link's budget. */
+  readonly budgetMs?: number;
+  /** Absent: `once`. */
+  readonly delivery?: "once" | "atMostOnce";
+  /** Whether tries carry a call ID. Absent: true; false only for a method without an annotation. */
+  readonly callId?: boolean;
+  /** Absent: `none`. */
+  readonly outbox?: OutboxMode;
+  /** Absent: false. */
+  readonly merge?: boolean;
+  /** Absent: `transaction`. */
+  readonly effects?: "transaction" | "external";
+  /** Absent: `reply`. */
+  readonly keep?: "reply" | "marker";
+  /** Ms that one run of the handler may take; absent: the server's limit. */
+  readonly handlerMostMs?: number;
+  /** Absent: false. */
+  readonly requireId?: boolean;
+}
+
+/** Worth little on its own; safe to send twice. */
+export interface SignalDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "signal";
+  readonly method: DescMethodUnary<I, O>;
+  /** Ms for the whole call; absent: the short budget. */
+  readonly budgetMs?: number;
+}
+
+/** Server-streaming, resumable. */
+export interface StreamDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
+  readonly kind: "stream";
+  readonly method: DescMethodServerStreaming<I, O>;
+  /** Items that the server keeps. */
+  readonly keepCount: number;
+  /** Items that may wait for one reader. */
+  readonly roomCount: number;
+  /** Ms without a byte after which the connection is given up. */
+  readonly idleMs: number;
+}
+
+/** The sign of life of a session. */
+export interface HeartbeatDefinition<
+  I extends DescMessage = DescMessage,
+  O extends DescMessage = DescMessage,
+> {
+  readonly kind: "heartbeat";
+  readonly method: DescMethodUnary<I, O>;
+  /** Ms between two ticks. */
+  readonly everyMs: number;
+  /** Ms without a sign after which the session is gone. */
+  readonly goneAfterMs: number;
+}
+
+/** A streaming method without an annotation: Connect's own, without resume, budget or repeat. */
+export interface PlainStreamDefinition<
+  I extends DescMessage = DescMessage,
+  O extends DescMessage = DescMessage,
+> {
+  readonly kind: "plain";
+  readonly method:
+    | DescMethodServerStreaming<I, O>
+    | DescMethodClientStreaming<I, O>
+    | DescMethodBiDiStreaming<I, O>;
+}
+
+/** A method that is one request and one reply. */
+export type UnaryDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> =
+  | QueryDefinition<I, O>
+  | CommandDefinition<I, O>
+  | SignalDefinition<I, O>
+  | HeartbeatDefinition<I, O>;
+
+/** Any method. */
+export type MethodDefinition = UnaryDefinition | StreamDefinition | PlainStreamDefinition;
+
+/**
+ * A service. Generated code adds one member for each method, under the method's TypeScript name; the
+ * service's own members start with `$`, which no method's name does.
+ *
+ * @typeParam Handlers - what a server implements; a type alone, no value stands behind it.
+ */
+export interface ServiceDefinition<Handlers = unknown> {
+  readonly $service: DescService;
+  /** Every method by its TypeScript name. */
+  readonly $methods: Readonly<Record<string, MethodDefinition>>;
+  /** Never set: it ties the handlers' type to the definition. */
+  readonly $handlers?: (handlers: Handlers) => void;
+}
+
+/** Whether a server may be asked to run this twice without harm, or runs it once by its call ID. */
+export function isOnce(definition: MethodDefinition): definition is CommandDefinition {
+  return definition.kind === "command" && definition.delivery !== "atMostOnce";
+}

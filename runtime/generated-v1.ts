@@ -1,0 +1,24 @@
+/**
+ * What generated code imports, and nothing else may rely on. The version in its name is its promise: what
+ * is here stays as it is, and a next generator that needs more gets a `generated-v2` beside it.
+ */
+export type { MessageInitShape } from "@bufbuild/protobuf";
+export type {
+  CommandDefinition,
+  HeartbeatDefinition,
+  PlainStreamDefinition,
+  QueryDefinition,
+  ServiceDefinition,
+  SignalDefinition,
+  StreamDefinition,
+} from "./base/definition.ts";
+export type {
+  CommandContext,
+  HandlerContext,
+  PlainStreamContext,
+  StreamContext,
+} from "./base/handlers.ts";
+export type { CallOptions, Calls, StreamOptions } from "./base/calls.ts";
+
+/** The contract's version: a generated file refers to it, so that a mismatch is a compile error. */
+export const generatedV1 = 1;
