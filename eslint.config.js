@@ -79,6 +79,7 @@ export default tseslint.config(
       "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }], // an abort signal's reason is thrown as it is
       "@typescript-eslint/prefer-promise-reject-errors": ["error", { allowThrowingUnknown: true }], // the same for a reason handed on
       "@typescript-eslint/require-await": "off", // an async function turns a throw into a rejection
+      "@typescript-eslint/no-empty-object-type": ["error", { allowInterfaces: "with-single-extends" }], // a kind of its own, with nothing of its own yet
       "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
     },
   },

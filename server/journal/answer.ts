@@ -1,0 +1,59 @@
+/**
+ * What goes into the journal and what comes out of it: the seam between whoever brings a request (HTTP, a
+ * wire) and the part that runs it once.
+ */
+import type { Message } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import type { CommandDefinition } from "../../runtime/base/definition.ts";
+import type { Mark } from "../../runtime/base/reasons.ts";
+import type { CallHeader } from "../../runtime/call/headers.ts";
+
+/** In whose name a call is kept. */
+export interface CallerKey {
+  /** One space of call IDs: an authenticated caller, one anonymous link, or all plain anonymous clients. */
+  readonly space: string;
+  /** What its quotas count: the caller, or for anonymous ones the address. */
+  readonly quota: string;
+  /** The opaque tag that the client sends back with later tries of this call. */
+  readonly tag: string;
+}
+
+/** One arrival of a command. */
+export interface Attempt {
+  readonly definition: CommandDefinition;
+  readonly request: Message;
+  readonly caller: CallerKey;
+  /** The tag that the client was given with an earlier answer to this call; undefined at its first try. */
+  readonly expectedTag: string | undefined;
+  readonly call: CallHeader;
+  /** Part of what the request is compared by: the object's params for a method of an object. */
+  readonly scope: string;
+  /** Aborts when this try waits no longer. It ends the wait, never the work. */
+  readonly waiting: AbortSignal;
+}
+
+/** Runs the handler: called at most once for a call. */
+export type Work = (run: {
+  /** Aborts at the handler's limit and at the end of a drain. */
+  readonly signal: AbortSignal;
+}) => Promise<Message>;
+
+/** What a try of a command is answered with. */
+export interface Answer {
+  readonly mark: Mark;
+  /** Whether the answer was kept from an earlier try. */
+  readonly repeat: boolean;
+  readonly result: { readonly reply: Message } | { readonly error: ConnectError };
+}
+
+/** Runs each command once. */
+export interface Journal {
+  /** Never rejects: every way to end is an answer with its mark. */
+  run(attempt: Attempt, work: Work): Promise<Answer>;
+  /** How many handlers run now. */
+  readonly runningCount: number;
+  /** Aborts the signals of all handlers that run: the last seconds of a drain. */
+  abortRunning(): void;
+  /** Resolves when no handler runs. */
+  idle(): Promise<void>;
+}
