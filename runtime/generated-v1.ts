@@ -19,6 +19,7 @@ export type {
   StreamContext,
 } from "./base/handlers.ts";
 export type { CallOptions, Calls, StreamOptions } from "./base/calls.ts";
+export { oneRequest, onlyReply } from "./base/plain-streams.ts";
 
 /** The contract's version: a generated file refers to it, so that a mismatch is a compile error. */
 export const generatedV1 = 1;

@@ -1,0 +1,100 @@
+/**
+ * The TypeScript names of what is generated.
+ *
+ * Proto names have no `$`, so a name that cannot stay as it is gets one at its end, as protoc-gen-es does it,
+ * and can then collide with nothing but another such name.
+ */
+import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
+import { safeIdentifier } from "@bufbuild/protoplugin";
+
+/** The names that one service brings into its generated file. */
+export interface ServiceNames {
+  /** The definition: `Board`. */
+  readonly definition: string;
+  /** The definition's type: `BoardDefinition`. */
+  readonly definitionType: string;
+  /** The type of the definition's methods: `BoardMethods`. */
+  readonly methodsType: string;
+  /** The methods themselves, which the file keeps to itself: `boardMethods`. */
+  readonly methods: string;
+  /** The client's type: `BoardClient`. */
+  readonly client: string;
+  /** What makes a client: `boardClient`. */
+  readonly factory: string;
+  /** The server's side: `BoardHandlers`. */
+  readonly handlers: string;
+}
+
+/**
+ * Members that would break an object: a client with `then` is awaited by whoever awaits it, and the others
+ * are what every object has. (`constructor`, `toString`, `toJSON` and `valueOf` already end in `$` in a
+ * descriptor's `localName`.)
+ */
+const unsafeMembers: ReadonlySet<string> = new Set([
+  "then",
+  "prototype",
+  "hasOwnProperty",
+  "isPrototypeOf",
+  "propertyIsEnumerable",
+  "toLocaleString",
+  "__proto__",
+  "__defineGetter__",
+  "__defineSetter__",
+  "__lookupGetter__",
+  "__lookupSetter__",
+]);
+
+/** What a reference to a held object has beside the members of the schema and what begins with `$`. */
+export const referenceNames: ReadonlySet<string> = new Set(["variant"]);
+
+/** Names that the printed code itself uses. */
+export const usedTypes = ["Promise", "AsyncIterable"] as const;
+const usedParameters = ["link", "request", "requests", "options", "context"];
+
+/** The member that an rpc becomes: `GetThing` is `getThing`, `Delete` is `delete`, `Then` is `then$`. */
+export function methodName(method: DescMethod): string {
+  return unsafeMembers.has(method.localName) ? `${method.localName}$` : method.localName;
+}
+
+/** The names of all services of a file, no two of them the same. */
+export function serviceNames(file: DescFile): ReadonlyMap<DescService, ServiceNames> {
+  const taken = new Set<string>([...usedTypes, ...usedParameters]);
+  // The definitions come first: they are the names that people know from the schema.
+  const definitions = new Map(
+    file.services.map((service) => [service, take(taken, safeIdentifier(shortName(service)))] as const),
+  );
+  const names = new Map<DescService, ServiceNames>();
+  for (const [service, definition] of definitions) {
+    const short = shortName(service);
+    const upper = short.charAt(0).toUpperCase() + short.slice(1);
+    const lower = short.charAt(0).toLowerCase() + short.slice(1);
+    names.set(service, {
+      definition,
+      client: take(taken, `${upper}Client`),
+      factory: take(taken, `${lower}Client`),
+      handlers: take(taken, `${upper}Handlers`),
+      methodsType: take(taken, `${upper}Methods`),
+      definitionType: take(taken, `${upper}Definition`),
+      methods: take(taken, `${lower}Methods`),
+    });
+  }
+  return names;
+}
+
+/**
+ * A service's name without the `Service` that lint rules want at its end, unless nothing would remain or
+ * another service of the file has that name.
+ */
+function shortName(service: DescService): string {
+  const short = service.name.replace(/Service$/, "");
+  const free = !service.file.services.some((other) => other !== service && other.name === short);
+  return short !== "" && free ? short : service.name;
+}
+
+/** The wanted name, or the first of `name$`, `name$1`, `name$2`, ... that is free; taken from now on. */
+function take(taken: Set<string>, wanted: string): string {
+  let name = wanted;
+  for (let count = 0; taken.has(name); count++) name = `${wanted}$${count === 0 ? "" : count}`;
+  taken.add(name);
+  return name;
+}

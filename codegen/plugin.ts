@@ -1,0 +1,77 @@
+/** The generator: options, then the model of all files, then every check, and only then a file. */
+import { createRequire } from "node:module";
+import { type Plugin, type Schema, type Target, createEcmaScriptPlugin } from "@bufbuild/protoplugin";
+import { check } from "./check.ts";
+import { faultsText } from "./fault.ts";
+import { type FileModel, fileModel } from "./model.ts";
+import { checkOptions, refuseLeftOver } from "./options.ts";
+import { printClient } from "./print-client.ts";
+import { printDefinition } from "./print-definition.ts";
+import { printHandlers } from "./print-handlers.ts";
+import { openFile } from "./printed-file.ts";
+
+/** The package finds itself by its name, from the sources and from dist/ alike. */
+const { version } = createRequire(import.meta.url)("holdfast/package.json") as { readonly version: string };
+
+const inner = createEcmaScriptPlugin({
+  name: "protoc-gen-holdfast",
+  version,
+  parseOptions: refuseLeftOver,
+  // Each target is printed by itself: to transpile would load a whole TypeScript compiler.
+  generateTs: generate,
+  generateJs: generate,
+  generateDts: generate,
+});
+
+/**
+ * Answers a compiler's request.
+ *
+ * `run` throws an Error, whose message lists all faults, for options or a schema that are not sound; nothing
+ * is generated then.
+ */
+export const plugin: Plugin = {
+  name: inner.name,
+  version: inner.version,
+  run(request) {
+    checkOptions(request.parameter);
+    return inner.run(request);
+  },
+};
+
+function generate(schema: Schema, target: Target): void {
+  const files = schema.files.map(fileModel);
+  const messages = new Map(
+    schema.allFiles.flatMap((file) =>
+      [...schema.typesInFile(file)].flatMap((type) =>
+        type.kind === "message" ? [[type.typeName, type] as const] : [],
+      ),
+    ),
+  );
+  const faults = check(files, (typeName) => messages.get(typeName));
+  if (faults.length > 0) throw new Error(faultsText(faults));
+  for (const file of files) printFile(schema, target, file);
+}
+
+function printFile(schema: Schema, target: Target, { desc, services }: FileModel): void {
+  const out = openFile(schema, target, desc);
+  if (services.length === 0) return;
+  if (target === "ts") {
+    out.lines("// Made for this version of the contract with the runtime; with another it does not compile.");
+    out.lines(["1 satisfies typeof ", out.contract("generatedV1"), ";"], "");
+  } else if (services.every(({ object }) => object !== undefined)) {
+    // Nothing else would make it a module.
+    out.lines("export {};", "");
+  }
+  for (const [index, service] of services.entries()) {
+    if (index > 0) out.lines("");
+    if (service.object !== undefined) {
+      out.lines(
+        `// ${service.desc.typeName} is a held object, which this version of the generator does not print.`,
+      );
+      continue;
+    }
+    printClient(out, service);
+    printHandlers(out, service);
+    printDefinition(out, service);
+  }
+}

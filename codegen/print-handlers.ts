@@ -1,0 +1,51 @@
+/** Prints what a server implements: one member for each method, so that a missing one does not compile. */
+import type { Printable } from "@bufbuild/protoplugin";
+import { methodComment } from "./comments.ts";
+import type { MethodModel, ServiceModel } from "./model.ts";
+import type { PrintedFile } from "./printed-file.ts";
+
+export function printHandlers(out: PrintedFile, { desc, names, methods }: ServiceModel): void {
+  if (out.target === "js") return;
+  const { file } = out;
+  out.lines(file.jsDoc(`What a server of ${desc.typeName} implements.`), [
+    file.export("interface", names.handlers),
+    " {",
+  ]);
+  for (const method of methods) {
+    out.lines(
+      file.jsDoc(methodComment(method), "  "),
+      ["  ", method.name, "("],
+      ["    ", request(out, method), ","],
+      ["    context: ", out.contract(context(method)), ","],
+      ["  ): ", reply(out, method), ";"],
+    );
+  }
+  out.lines("}", "");
+}
+
+function request(out: PrintedFile, { desc }: MethodModel): Printable {
+  const shape = out.file.importShape(desc.input);
+  return desc.methodKind === "client_streaming" || desc.methodKind === "bidi_streaming"
+    ? ["requests: ", out.global("AsyncIterable"), "<", shape, ">"]
+    : ["request: ", shape];
+}
+
+function context({ kind }: MethodModel): string {
+  switch (kind.kind) {
+    case "command":
+      return "CommandContext";
+    case "stream":
+      return "StreamContext";
+    case "plain":
+      return "PlainStreamContext";
+    default:
+      return "HandlerContext";
+  }
+}
+
+function reply(out: PrintedFile, { desc }: MethodModel): Printable {
+  const init = [out.contract("MessageInitShape"), "<typeof ", out.file.importSchema(desc.output, true), ">"];
+  return desc.methodKind === "server_streaming" || desc.methodKind === "bidi_streaming"
+    ? [out.global("AsyncIterable"), "<", init, ">"]
+    : [out.global("Promise"), "<", init, "> | ", init];
+}
