@@ -1,0 +1,84 @@
+import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
+
+declare const madeByCodec: unique symbol;
+
+/**
+ * A shaped message: the codec's own form of it, which only the codec that made it can read. A JSON value for
+ * the JSON codec, packed bytes for the others.
+ */
+export interface Plain {
+  readonly [madeByCodec]: true;
+}
+
+/**
+ * Turns messages into bytes and back, in two steps, so that a message can be put inside another one (see
+ * `slot.ts`) and many into one packet without being encoded twice.
+ *
+ * Promises of every codec
+ * - `shape` takes the message as it is now: what is changed afterwards does not reach the bytes.
+ * - `unshape` gives what `create` gives: same prototype, same presence, and nothing in it, bytes and slots
+ *   included, views the memory that was unpacked. A plain of `unpack` may view it: unshape it first, then
+ *   reuse the buffer.
+ * - Bad input, whichever step meets it, is a `CodecError` with the path of the field, and nothing else.
+ * - Fields that the reader's schema does not know are skipped. Unknown fields kept in `$unknown` are not
+ *   sent, except by the protobuf codec; extensions are, if the codec's registry knows them.
+ */
+export interface Codec {
+  /** The name that hello carries: `json`, `msgpack` or `proto`. */
+  readonly name: string;
+  /** Throws `CodecError` if a value does not fit its field's type. */
+  shape<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Plain;
+  /** Throws `CodecError` if the plain form does not fit the schema, or is deeper or larger than the limits. */
+  unshape<Desc extends DescMessage>(desc: Desc, plain: Plain): MessageShape<Desc>;
+  /** The bytes of one message, in memory of their own. */
+  pack(plain: Plain): Uint8Array;
+  /** Throws `CodecError` if these are not the bytes of one message, as far as that can be told without its schema. */
+  unpack(bytes: Uint8Array): Plain;
+  /** The bytes of a packet: a list of messages, in order. */
+  packList(plains: readonly Plain[]): Uint8Array;
+  /** Throws `CodecError` if these are not the bytes of a packet. */
+  unpackList(bytes: Uint8Array): Plain[];
+}
+
+/** What a codec may be told; each has a default that fits most programs. */
+export interface CodecOptions {
+  /**
+   * Message types that `google.protobuf.Any` may hold in JSON, and extensions. Default: none, so that an Any
+   * in JSON is an error and extensions are not sent.
+   */
+  readonly registry?: Registry;
+  /** Full names of the message types that are slots. Default: `holdfast.link.v1.Payload`. */
+  readonly slotTypeNames?: readonly string[];
+  /** Messages inside messages, 1 to 1,000. Default 100, as in other protobuf libraries. Deeper is an error both ways. */
+  readonly depthMax?: number;
+  /**
+   * What one message read may make: strings, byte fields, 64-bit integers, list and map elements that are
+   * messages, and the members of every message count one each. Default 1,000,000, which bounds the memory that a small packet
+   * can ask for. More is an error on reading.
+   */
+  readonly nodesMax?: number;
+}
+
+/** The options with every default filled in. */
+export interface CodecSettings {
+  readonly registry: Registry | undefined;
+  readonly slotTypeNames: ReadonlySet<string>;
+  readonly depthMax: number;
+  readonly nodesMax: number;
+}
+
+/** Throws `RangeError` for a limit that cannot be kept. */
+export function settingsOf(options: CodecOptions = {}): CodecSettings {
+  const depthMax = options.depthMax ?? 100;
+  if (!(depthMax >= 1 && depthMax <= 1000)) {
+    throw new RangeError(`depthMax must be from 1 to 1000, got ${depthMax}: deeper would risk the stack`);
+  }
+  const nodesMax = options.nodesMax ?? 1_000_000;
+  if (!(nodesMax >= 1)) throw new RangeError(`nodesMax must be at least 1, got ${nodesMax}`);
+  return {
+    registry: options.registry,
+    slotTypeNames: new Set(options.slotTypeNames ?? ["holdfast.link.v1.Payload"]),
+    depthMax,
+    nodesMax,
+  };
+}

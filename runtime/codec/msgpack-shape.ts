@@ -1,0 +1,227 @@
+import { getExtension, type DescExtension, type DescField, type DescMessage, type DescOneof, type Message } from "@bufbuild/protobuf";
+import { CodecError, entryStep, within } from "./codec-error.ts";
+import type { CodecSettings } from "./codec.ts";
+import { enumWriter, keyWriter, scalarWriter, type WriteValue } from "./msgpack-scalar.ts";
+import { MsgpackPlain } from "./msgpack-plain.ts";
+import type { MsgpackWriter } from "./msgpack-writer.ts";
+import { presenceOf, presentValue, type Fields, type PresentMember } from "./presence.ts";
+import { refused } from "./scalar-range.ts";
+import { slotContent } from "./slot.ts";
+import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
+import { structOf } from "./struct-json.ts";
+
+/** Writes one message into the writer. */
+export type ShapeMessage = (writer: MsgpackWriter, message: Message) => void;
+
+/** A member of a message, compiled: a field, or a oneof with all its fields. */
+interface MemberWriter extends PresentMember {
+  /** The member's step in an error's path; a oneof has none, its fields have. */
+  readonly step: string;
+  /** Writes key and value. */
+  readonly write: WriteValue;
+}
+
+/**
+ * Compiles messages of any type to writers, each once. The result is a tree of closures, as protobuf-es has
+ * it for the binary format: no code is made from text, so it runs under any content security policy.
+ */
+export class MsgpackShapers {
+  readonly #settings: CodecSettings;
+  readonly #compiled = new WeakMap<DescMessage, ShapeMessage>();
+  readonly #extensions = new WeakMap<DescExtension, WriteValue>();
+
+  constructor(settings: CodecSettings) {
+    this.#settings = settings;
+  }
+
+  of(desc: DescMessage): ShapeMessage {
+    return this.#compiled.get(desc) ?? this.#compile(desc);
+  }
+
+  #compile(desc: DescMessage): ShapeMessage {
+    const { typeName } = desc;
+    const { depthMax, registry } = this.#settings;
+    const members: MemberWriter[] = [];
+    const shape: ShapeMessage = (writer, message) => {
+      if (message.$typeName !== typeName) throw refused(`a ${typeName}`, message);
+      if (++writer.depth > depthMax) throw new CodecError(`messages lie more than ${depthMax} deep in each other`);
+      const opened = writer.openMap();
+      let count = writeMembers(writer, members, message);
+      if (registry !== undefined && message.$unknown !== undefined) {
+        count += this.#writeExtensions(writer, desc, message);
+      }
+      writer.closeMap(opened, count);
+      writer.depth--;
+    };
+    // Known before its fields are compiled, so that a recursive type finds itself.
+    this.#compiled.set(desc, shape);
+    for (const member of byNumber(desc)) members.push(this.#member(member));
+    return shape;
+  }
+
+  #member(member: DescField | DescOneof): MemberWriter {
+    if (member.kind === "field") {
+      return { ...presenceOf(member), step: `.${member.name}`, write: this.#keyed(member) };
+    }
+    const cases = new Map(member.fields.map((field) => [field.localName, { step: `.${field.name}`, write: this.#keyed(field) }]));
+    const write: WriteValue = (writer, oneof) => {
+      const { case: name, value } = oneof as { case: string; value: unknown };
+      const chosen = cases.get(name);
+      if (chosen === undefined) throw new CodecError(`oneof ${member.name} has no field "${name}"`);
+      try {
+        chosen.write(writer, value);
+      } catch (error) {
+        throw within(error, chosen.step);
+      }
+    };
+    return { ...presenceOf(member), step: "", write };
+  }
+
+  /** The writer of a field with its number before it. */
+  #keyed(field: DescField | DescExtension): WriteValue {
+    const { number } = field;
+    const write = this.#field(field);
+    return (writer, value) => {
+      writer.integer(number);
+      write(writer, value);
+    };
+  }
+
+  #field(field: DescField | DescExtension): WriteValue {
+    switch (field.fieldKind) {
+      case "scalar":
+        return scalarWriter(field.scalar);
+      case "enum":
+        return enumWriter(field.enum);
+      case "message":
+        return this.#message(field);
+      case "list":
+        return listWriter(this.#element(field));
+      case "map":
+        return mapWriter(keyWriter(field.mapKey), this.#element(field));
+    }
+  }
+
+  /** The writer of what a list or map holds. */
+  #element(field: (DescField | DescExtension) & { readonly fieldKind: "list" | "map" }): WriteValue {
+    if (field.message !== undefined) return this.#message(field);
+    return field.enum === undefined ? scalarWriter(field.scalar) : enumWriter(field.enum);
+  }
+
+  #message(field: MessageField): WriteValue {
+    const desc = field.message;
+    switch (storedFormOf(field, this.#settings.slotTypeNames)) {
+      case "slot":
+        return writeSlot;
+      case "wrapper":
+        return this.#wrapper(desc);
+      case "struct": {
+        const { depthMax } = this.#settings;
+        const shape = this.of(desc);
+        return (writer, value) => shape(writer, structOf(value, depthMax));
+      }
+      case "message": {
+        const shape = this.of(desc);
+        return (writer, value) => {
+          if (typeof value !== "object" || value === null) throw refused(`a ${desc.typeName}`, value);
+          shape(writer, value as Message);
+        };
+      }
+    }
+  }
+
+  #wrapper(desc: DescMessage): WriteValue {
+    const value = wrappedField(desc);
+    const write = this.#keyed(value);
+    const member = presenceOf(value);
+    return (writer, wrapped) => {
+      const set = presentValue(member, { [value.localName]: wrapped });
+      writer.mapHead(set === undefined ? 0 : 1);
+      if (set !== undefined) write(writer, set);
+    };
+  }
+
+  /** Writes the extensions that the registry knows; protobuf-es keeps them among the unknown fields. */
+  #writeExtensions(writer: MsgpackWriter, desc: DescMessage, message: Message): number {
+    const numbers = new Set(message.$unknown?.map((field) => field.no));
+    let count = 0;
+    for (const number of [...numbers].sort((a, b) => a - b)) {
+      const extension = this.#settings.registry?.getExtensionFor(desc, number);
+      if (extension === undefined) continue;
+      try {
+        this.#extension(extension)(writer, getExtension(message, extension));
+      } catch (error) {
+        throw within(error, `.[${extension.typeName}]`);
+      }
+      count++;
+    }
+    return count;
+  }
+
+  #extension(extension: DescExtension): WriteValue {
+    const known = this.#extensions.get(extension);
+    if (known !== undefined) return known;
+    const write = this.#keyed(extension);
+    this.#extensions.set(extension, write);
+    return write;
+  }
+}
+
+function writeMembers(writer: MsgpackWriter, members: readonly MemberWriter[], message: Message): number {
+  let count = 0;
+  let step = "";
+  try {
+    for (const member of members) {
+      ({ step } = member);
+      const value = presentValue(member, message as unknown as Fields);
+      if (value === undefined) continue;
+      member.write(writer, value);
+      count++;
+    }
+  } catch (error) {
+    throw within(error, step);
+  }
+  return count;
+}
+
+function listWriter(write: WriteValue): WriteValue {
+  return (writer, list) => {
+    if (!Array.isArray(list)) throw refused("an array", list);
+    writer.arrayHead(list.length);
+    let i = 0;
+    try {
+      for (; i < list.length; i++) write(writer, list[i]);
+    } catch (error) {
+      throw within(error, `[${i}]`);
+    }
+  };
+}
+
+function mapWriter(writeKey: (writer: MsgpackWriter, key: string) => void, write: WriteValue): WriteValue {
+  return (writer, record) => {
+    if (typeof record !== "object" || record === null) throw refused("an object with the map's entries", record);
+    const keys = Object.keys(record);
+    writer.mapHead(keys.length);
+    for (const key of keys) {
+      try {
+        writeKey(writer, key);
+        write(writer, (record as Fields)[key]);
+      } catch (error) {
+        throw within(error, entryStep(key));
+      }
+    }
+  };
+}
+
+const writeSlot: WriteValue = (writer, value) => {
+  const plain = slotContent(value as Message);
+  if (!(plain instanceof MsgpackPlain)) throw new CodecError("the slot was filled by another codec");
+  writer.raw(plain.bytes, plain.start, plain.end);
+};
+
+/** Members in the order of their numbers, so that the same message gives the same bytes whatever the file's order. */
+function byNumber(desc: DescMessage): (DescField | DescOneof)[] {
+  const first = (member: DescField | DescOneof) =>
+    member.kind === "field" ? member.number : Math.min(...member.fields.map((field) => field.number));
+  return [...desc.members].sort((a, b) => first(a) - first(b));
+}
