@@ -26,6 +26,11 @@ export interface Attempt {
   /** The tag that the client was given with an earlier answer to this call; undefined at its first try. */
   readonly expectedTag: string | undefined;
   readonly call: CallHeader;
+  /**
+   * The server's wall time in ms at which the try arrived, before it waited for its turn or its body; a first
+   * sending that is told as an age counts from it. Absent: now.
+   */
+  readonly arrivedAtMs?: number;
   /** Part of what the request is compared by: the object's params for a method of an object. */
   readonly scope: string;
   /** Aborts when this try waits no longer. It ends the wait, never the work. */

@@ -1,0 +1,95 @@
+/**
+ * What a try of a command meets in the journal, and what follows: one total, pure function. The order of its
+ * questions is part of the contract: the request is compared before anything else is said of a key, so that
+ * a reused ID gets the same answer while the first call runs and afterwards.
+ *
+ * A try says when its call was *first* sent. The journal takes that time as it comes: the margin for clocks
+ * that drift apart is taken off once, by the client, which alone knows how old its idea of our clock is.
+ *
+ * Source: design "The journal"; reliability decisions D2-D4, D7, D8.
+ */
+import { firstSentAheadMsMost } from "../../runtime/base/constants.ts";
+import type { LanePosition } from "../../runtime/call/headers.ts";
+import type { Entry, Found } from "../store/store.ts";
+import { type Compared, compareRequests } from "./fingerprint.ts";
+
+/** How a key stands. */
+export type KeyState =
+  | ({ readonly kind: "absent" } & Standing)
+  | { readonly kind: "running"; readonly request: Compared }
+  | { readonly kind: "kept"; readonly entry: Entry };
+
+/** What is known around a key that the store does not have. */
+export interface Standing extends Omit<Found, "kept"> {
+  /** Server time in ms. */
+  readonly nowMs: number;
+  /** How long calls are kept, in ms. */
+  readonly keepMs: number;
+}
+
+/** What a try says of its call. */
+export interface TryFacts {
+  readonly request: Compared;
+  /** Undefined for a plain client. */
+  readonly seq: number | undefined;
+  /** Server time in ms of the call's first sending; undefined for a plain client. */
+  readonly firstSentMs: number | undefined;
+}
+
+/** What follows for the try. `skipped`: the requests could not be compared, only their methods. */
+export type Verdict =
+  | { readonly kind: "run" }
+  | { readonly kind: "join"; readonly skipped: boolean }
+  | { readonly kind: "repeat"; readonly entry: Entry; readonly skipped: boolean }
+  | { readonly kind: "refuse"; readonly reason: "CALL_ID_REUSED" | "CALL_STALE" }
+  | { readonly kind: "refuse"; readonly reason: "CALL_FORGOTTEN"; readonly what: string }
+  | { readonly kind: "refuse"; readonly reason: "JOURNAL_FULL"; readonly retryMs: number };
+
+/** Decides what a try gets. */
+export function meet(facts: TryFacts, state: KeyState): Verdict {
+  switch (state.kind) {
+    case "running":
+    case "kept": {
+      const comparison = compareRequests(facts.request, state.kind === "kept" ? state.entry : state.request);
+      if (comparison === "other") return { kind: "refuse", reason: "CALL_ID_REUSED" };
+      const skipped = comparison === "skipped";
+      return state.kind === "kept"
+        ? { kind: "repeat", entry: state.entry, skipped }
+        : { kind: "join", skipped };
+    }
+    case "absent": {
+      if (facts.seq !== undefined && facts.seq <= state.watermark) {
+        return { kind: "refuse", reason: "CALL_STALE" };
+      }
+      const forgotten = facts.firstSentMs === undefined ? undefined : whyForgotten(facts.firstSentMs, state);
+      if (forgotten !== undefined) return { kind: "refuse", reason: "CALL_FORGOTTEN", what: forgotten };
+      if (state.fullForMs !== undefined) {
+        return { kind: "refuse", reason: "JOURNAL_FULL", retryMs: state.fullForMs };
+      }
+      return { kind: "run" };
+    }
+  }
+}
+
+/**
+ * Why the store may have had this call once; undefined when it surely has not. That it is the first try we
+ * see says nothing: a late first try is a twin like any other.
+ */
+function whyForgotten(firstSentMs: number, state: Standing): string | undefined {
+  if (firstSentMs > state.nowMs + firstSentAheadMsMost) {
+    const aheadS = Math.round((firstSentMs - state.nowMs) / 1000);
+    return `the call says it was first sent ${aheadS} s from now, so a clock was set back and the server cannot tell whether it ran`;
+  }
+  if (firstSentMs <= state.nowMs - state.keepMs) {
+    return "the call was first sent longer ago than calls are kept, so the server cannot tell whether it ran";
+  }
+  if (firstSentMs < state.forgottenBeforeMs) {
+    return "the server has forgotten calls from the time when this one was first sent, so it did not run it";
+  }
+  return undefined;
+}
+
+/** The server time of a call's first sending, in ms. An age counts from the arrival of the try that says it. */
+export function firstSentMsOf(firstSent: LanePosition["firstSent"], arrivedAtMs: number): number {
+  return "serverMs" in firstSent ? firstSent.serverMs : arrivedAtMs - firstSent.agoMs;
+}

@@ -1,0 +1,210 @@
+/**
+ * Whether two requests under one call ID are the same request. Protobuf's bytes do not tell: map order, the
+ * codec and fields that one build does not know all change them. So the digest is made over a walk of the
+ * decoded message that writes every field in one way: by number, unknown ones at their place, maps by the
+ * bytes of their keys, defaults left out, floats by their bits. Extensions are unknown fields to a message,
+ * and so are covered.
+ *
+ * The walk depends on the schema, so a digest of it is kept beside the print. Prints of two schemas (a deploy
+ * between two tries) are not compared; then the method alone counts.
+ *
+ * Source: reliability decision D2.
+ */
+import { createHash } from "node:crypto";
+import { type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
+import { reflect, type ReflectMessage, type ScalarValue } from "@bufbuild/protobuf/reflect";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import type { CommandDefinition } from "../../runtime/base/definition.ts";
+import type { Fingerprint } from "../store/store.ts";
+import { schemaDigest } from "./schema-digest.ts";
+
+/** Raised when the walk below changes what it writes. */
+const version = 1;
+const printBytes = 16;
+
+/** The full name of a method, as it is kept. */
+export function methodName(definition: CommandDefinition): string {
+  return `${definition.method.parent.typeName}.${definition.method.name}`;
+}
+
+/**
+ * The fingerprint of a request.
+ *
+ * @param scope - what else the call is about: the params of the object whose method it is.
+ * @throws FieldError for a message that does not fit its schema, such as a number out of range.
+ */
+export function fingerprint(definition: CommandDefinition, request: Message, scope: string): Fingerprint {
+  const input = definition.method.input;
+  const writer = new BinaryWriter();
+  writer.string(methodName(definition)).string(scope);
+  writeMessage(writer, reflect(input, request));
+  const digest = createHash("sha256").update(Uint8Array.of(version)).update(writer.finish()).digest();
+  return { version, schema: schemaDigest(input), print: new Uint8Array(digest.subarray(0, printBytes)) };
+}
+
+/** How two requests compare; `skipped`: their schemas differ, so that only the methods were. */
+export type Comparison = "same" | "other" | "skipped";
+
+/** What is compared of a call. */
+export interface Compared {
+  readonly method: string;
+  readonly fingerprint: Fingerprint;
+}
+
+/** Compares the requests of two tries of one call. */
+export function compareRequests(a: Compared, b: Compared): Comparison {
+  if (a.method !== b.method) return "other";
+  const comparable =
+    a.fingerprint.version === b.fingerprint.version &&
+    Buffer.compare(a.fingerprint.schema, b.fingerprint.schema) === 0;
+  if (!comparable) return "skipped";
+  return Buffer.compare(a.fingerprint.print, b.fingerprint.print) === 0 ? "same" : "other";
+}
+
+function writeMessage(writer: BinaryWriter, message: ReflectMessage): void {
+  const known = message.sortedFields.filter((field) => message.isSet(field));
+  const unknown = message.getUnknown() ?? [];
+  const numbers = new Set([...known.map((field) => field.number), ...unknown.map((field) => field.no)]);
+  const byNumber = new Map(known.map((field) => [field.number, field]));
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const field = byNumber.get(number);
+    if (field !== undefined) writeField(writer, message, field);
+    for (const { no, wireType, data } of unknown) {
+      if (no === number) writer.tag(no, wireType).raw(data);
+    }
+  }
+}
+
+function writeField(writer: BinaryWriter, message: ReflectMessage, field: DescField): void {
+  switch (field.fieldKind) {
+    case "scalar":
+      writeScalar(writer.tag(field.number, wireTypeOf(field.scalar)), field.scalar, message.get(field));
+      return;
+    case "enum":
+      writer.tag(field.number, WireType.Varint).int32(message.get(field));
+      return;
+    case "message":
+      writeNested(writer.tag(field.number, WireType.LengthDelimited), message.get(field));
+      return;
+    case "list":
+      for (const item of message.get(field)) writeItem(writer, field, item);
+      return;
+    case "map": {
+      const entries = [...message.get(field)].map(([key, value]) => entryBytes(field, key, value));
+      entries.sort((a, b) => Buffer.compare(a.key, b.key));
+      for (const entry of entries) writer.tag(field.number, WireType.LengthDelimited).bytes(entry.whole);
+    }
+  }
+}
+
+type ListField = DescField & { fieldKind: "list" };
+type MapField = DescField & { fieldKind: "map" };
+
+function writeItem(writer: BinaryWriter, field: ListField, item: unknown): void {
+  switch (field.listKind) {
+    case "scalar":
+      writeScalar(writer.tag(field.number, wireTypeOf(field.scalar)), field.scalar, item as ScalarValue);
+      return;
+    case "enum":
+      writer.tag(field.number, WireType.Varint).int32(item as number);
+      return;
+    case "message":
+      writeNested(writer.tag(field.number, WireType.LengthDelimited), item as ReflectMessage);
+  }
+}
+
+/** An entry as protobuf writes it: the key as field 1, the value as field 2, here always both. */
+function entryBytes(
+  field: MapField,
+  key: unknown,
+  value: unknown,
+): { readonly key: Uint8Array; readonly whole: Uint8Array } {
+  const writer = new BinaryWriter();
+  writeScalar(writer.tag(1, wireTypeOf(field.mapKey)), field.mapKey, key as ScalarValue);
+  const keyBytes = writer.finish();
+  writer.raw(keyBytes);
+  switch (field.mapKind) {
+    case "scalar":
+      writeScalar(writer.tag(2, wireTypeOf(field.scalar)), field.scalar, value as ScalarValue);
+      break;
+    case "enum":
+      writer.tag(2, WireType.Varint).int32(value as number);
+      break;
+    case "message":
+      writeNested(writer.tag(2, WireType.LengthDelimited), value as ReflectMessage);
+  }
+  return { key: keyBytes, whole: writer.finish() };
+}
+
+function writeNested(writer: BinaryWriter, message: ReflectMessage): void {
+  writer.fork();
+  writeMessage(writer, message);
+  writer.join();
+}
+
+function wireTypeOf(type: ScalarType): WireType {
+  switch (type) {
+    case ScalarType.BYTES:
+    case ScalarType.STRING:
+      return WireType.LengthDelimited;
+    case ScalarType.DOUBLE:
+    case ScalarType.FIXED64:
+    case ScalarType.SFIXED64:
+      return WireType.Bit64;
+    case ScalarType.FLOAT:
+    case ScalarType.FIXED32:
+    case ScalarType.SFIXED32:
+      return WireType.Bit32;
+    default:
+      return WireType.Varint;
+  }
+}
+
+function writeScalar(writer: BinaryWriter, type: ScalarType, value: ScalarValue): void {
+  switch (type) {
+    case ScalarType.STRING:
+      writer.string(value as string);
+      return;
+    case ScalarType.BOOL:
+      writer.bool(value as boolean);
+      return;
+    case ScalarType.DOUBLE:
+      writer.double(value as number);
+      return;
+    case ScalarType.FLOAT:
+      writer.float(value as number);
+      return;
+    case ScalarType.INT32:
+      writer.int32(value as number);
+      return;
+    case ScalarType.INT64:
+      writer.int64(value as bigint);
+      return;
+    case ScalarType.UINT64:
+      writer.uint64(value as bigint);
+      return;
+    case ScalarType.FIXED64:
+      writer.fixed64(value as bigint);
+      return;
+    case ScalarType.BYTES:
+      writer.bytes(value as Uint8Array);
+      return;
+    case ScalarType.FIXED32:
+      writer.fixed32(value as number);
+      return;
+    case ScalarType.SFIXED32:
+      writer.sfixed32(value as number);
+      return;
+    case ScalarType.SFIXED64:
+      writer.sfixed64(value as bigint);
+      return;
+    case ScalarType.SINT64:
+      writer.sint64(value as bigint);
+      return;
+    case ScalarType.SINT32:
+      writer.sint32(value as number);
+      return;
+    case ScalarType.UINT32:
+      writer.uint32(value as number);
+  }
+}

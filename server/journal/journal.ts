@@ -1,0 +1,326 @@
+/**
+ * Runs each command once, and answers its repeats with what it kept.
+ *
+ * Two tries of one call never run beside each other: a key is looked up by one try at a time, and from the
+ * look on to the durable outcome it is either being looked up or running, both of which are known in memory.
+ * A try that comes between the handler's end and the store's write still finds it running. With a store that
+ * several servers share, the last word is the store's commit.
+ *
+ * How many handlers run is not bounded here but by admission, which takes a place inside `work`: so the place
+ * is held until the handler ends, not until a try stops waiting, and a repeat needs none.
+ *
+ * Source: design "The journal"; reliability decisions D2-D15.
+ */
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../../runtime/base/clock.ts";
+import * as constants from "../../runtime/base/constants.ts";
+import { isOnce } from "../../runtime/base/definition.ts";
+import { reasonError } from "../../runtime/base/errors.ts";
+import type { Limits } from "../../runtime/base/limits.ts";
+import { type Log, shortId } from "../../runtime/base/log.ts";
+import { type Claim, type Found, type Store, StoreError } from "../store/store.ts";
+import type { Answer, Attempt, Journal, Work } from "./answer.ts";
+import { firstSentMsOf, meet, type TryFacts, type Verdict } from "./entry.ts";
+import { compareRequests, fingerprint, methodName } from "./fingerprint.ts";
+import { answerOf, type Ending, endingOfReply, endingOfThrow } from "./outcome.ts";
+import { fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
+import { type MakeAnswer, Run } from "./run.ts";
+import { Settled } from "./settled.ts";
+import { callerChanged } from "./tag.ts";
+import { Tombstones } from "./tombstones.ts";
+
+export interface JournalOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: Pick<Limits, "keptReplyBytesMost" | "keptRefusalBytesMost">;
+  readonly log: Log;
+  /** Ms after which the signal of a handler fires whose method names no limit. Above 0. Default 60 s. */
+  readonly handlerMostMs?: number;
+  /**
+   * The store can no longer be trusted: the process should end. Called once; nothing runs afterwards, and
+   * every answer is a fault.
+   */
+  readonly onBroken: (error: unknown) => void;
+}
+
+/** Makes a journal over a store that is open. The store stays the caller's to close, after {@link Journal.idle}. */
+export function createJournal(options: JournalOptions): Journal {
+  return new StoredJournal(options);
+}
+
+/** A once-command's try, with what is read from it once. */
+interface Arrival extends TryFacts {
+  readonly attempt: Attempt;
+  readonly work: Work;
+  readonly key: string;
+}
+
+class StoredJournal implements Journal {
+  readonly #options: JournalOptions;
+  /** By key: the handler runs, or its outcome is being kept. Never dropped before that is over. */
+  readonly #runs = new Map<string, Run>();
+  /** By key: a try asks the store. Resolves when that try has acted on the answer. */
+  readonly #looks = new Map<string, Promise<void>>();
+  readonly #settled = new Settled();
+  readonly #tombstones = new Tombstones();
+  #idle: (() => void)[] = [];
+  #broken = false;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+  }
+
+  async run(attempt: Attempt, work: Work): Promise<Answer> {
+    const { waiting } = attempt;
+    return new Promise((resolve) => {
+      const stopWaiting = (): void => resolve(inProgress());
+      waiting.addEventListener("abort", stopWaiting, { once: true });
+      const end = (answer: Answer): void => {
+        waiting.removeEventListener("abort", stopWaiting);
+        resolve(answer);
+      };
+      this.#answer(attempt, work).then(end, (error: unknown) => end(this.#failed(attempt, error)));
+    });
+  }
+
+  get runningCount(): number {
+    return this.#runs.size;
+  }
+
+  abortRunning(): void {
+    for (const run of this.#runs.values()) run.abort(reasonError("DRAINING"));
+  }
+
+  async idle(): Promise<void> {
+    if (this.#runs.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  async #answer(attempt: Attempt, work: Work): Promise<Answer> {
+    const { caller, call, expectedTag, definition } = attempt;
+    if (expectedTag !== undefined && callerChanged(expectedTag, caller.tag)) return refusal("CALLER_CHANGED");
+    // An ID has no space in it, so two keys never make the same text.
+    const key = `${call.id} ${caller.space}`;
+    if (!isOnce(definition)) return this.#runAtMostOnce(attempt, work, key);
+    const arrivedAtMs = attempt.arrivedAtMs ?? this.#options.clock.now();
+    const arrival: Arrival = {
+      attempt,
+      work,
+      key,
+      request: {
+        method: methodName(definition),
+        fingerprint: fingerprint(definition, attempt.request, attempt.scope),
+      },
+      seq: call.lane?.seq,
+      firstSentMs: call.lane === undefined ? undefined : firstSentMsOf(call.lane.firstSent, arrivedAtMs),
+    };
+    for (;;) {
+      const run = this.#runs.get(key);
+      if (run !== undefined) {
+        return this.#obey(meet(arrival, { kind: "running", request: run.request }), arrival, run);
+      }
+      const look = this.#looks.get(key);
+      if (look === undefined) return this.#look(arrival);
+      await look; // and then see anew what the other try has made of the key
+    }
+  }
+
+  /** Asks the store what a try meets. Until the answer is acted on, other tries of the key wait. */
+  async #look(arrival: Arrival): Promise<Answer> {
+    const { store, clock } = this.#options;
+    const { caller, call, waiting } = arrival.attempt;
+    let acted = (): void => undefined;
+    this.#looks.set(arrival.key, new Promise((resolve) => (acted = resolve)));
+    let answer: Promise<Answer> | Answer;
+    try {
+      const lane = call.lane?.lane;
+      let found: Found;
+      try {
+        found = await store.find({ space: caller.space, id: call.id }, lane);
+      } catch (error) {
+        this.#storeFailed(error, error instanceof StoreError && error.broken);
+        return unavailable();
+      }
+      if (this.#broken) return unavailable();
+      const told = lane === undefined ? 0 : this.#settled.watermark(caller.space, lane);
+      const verdict = meet(
+        arrival,
+        found.kept !== undefined
+          ? { kind: "kept", entry: found.kept }
+          : {
+              kind: "absent",
+              ...found,
+              watermark: Math.max(found.watermark, told),
+              nowMs: clock.now(),
+              keepMs: store.facts.keepMs,
+            },
+      );
+      // Nobody waits for it any more, and nothing has begun: the next try, if any, runs it.
+      if (verdict.kind === "run" && waiting.aborted) return inProgress();
+      answer = this.#obey(verdict, arrival, undefined);
+    } finally {
+      this.#looks.delete(arrival.key);
+      acted();
+    }
+    return answer;
+  }
+
+  /** @param joined - the run that the try met, if it met one. */
+  #obey(verdict: Verdict, arrival: Arrival, joined: Run | undefined): Promise<Answer> | Answer {
+    const { definition, waiting, call } = arrival.attempt;
+    if ("skipped" in verdict && verdict.skipped) {
+      this.#options.log.info("a request was not compared with its first try: their schemas differ", {
+        method: arrival.request.method,
+        call: shortId(call.id),
+      });
+    }
+    switch (verdict.kind) {
+      case "run":
+        return this.#begin(arrival);
+      case "join":
+        return joined?.wait(false, waiting) ?? inProgress();
+      case "repeat":
+        return answerOf(definition, verdict.entry.outcome, true);
+      case "refuse":
+        if (verdict.reason === "JOURNAL_FULL") return journalFull(verdict.retryMs);
+        return refusal(verdict.reason, "what" in verdict ? verdict.what : undefined);
+    }
+  }
+
+  #begin(arrival: Arrival): Promise<Answer> {
+    const { attempt, key, work } = arrival;
+    const lane = attempt.call.lane;
+    const { space } = attempt.caller;
+    if (lane !== undefined) this.#settled.enter(space, lane.lane, lane.settled);
+    const keep = (ending: Ending): Promise<MakeAnswer> => this.#keep(arrival, ending);
+    return this.#carryOut(attempt, work, key, arrival.request, keep, () => {
+      if (lane !== undefined) this.#settled.leave(space, lane.lane);
+    });
+  }
+
+  /** Starts a run, and gives the wait for it of the try that began it. */
+  #carryOut(
+    attempt: Attempt,
+    work: Work,
+    key: string,
+    request: TryFacts["request"],
+    keep: (ending: Ending) => Promise<MakeAnswer>,
+    left: () => void,
+  ): Promise<Answer> {
+    const { clock, log } = this.#options;
+    const { definition, call } = attempt;
+    const handlerMs = definition.handlerMostMs ?? this.#options.handlerMostMs ?? constants.handlerMostMs;
+    const run = new Run(request, clock, handlerMs, () => {
+      log.warn("a handler is over its limit", { method: request.method, call: shortId(call.id), handlerMs });
+    });
+    this.#runs.set(key, run);
+    const answer = run.wait(true, attempt.waiting);
+    const end = (makeAnswer: MakeAnswer): void => {
+      this.#runs.delete(key);
+      left();
+      run.end((first) => {
+        try {
+          return makeAnswer(first);
+        } catch (error) {
+          return this.#failed(attempt, error);
+        }
+      });
+      if (this.#runs.size > 0) return;
+      for (const resolve of this.#idle.splice(0)) resolve();
+    };
+    this.#handle(attempt, work, run)
+      .then(keep)
+      .then(end, (error: unknown) => end(() => this.#failed(attempt, error)));
+    return answer;
+  }
+
+  async #handle(attempt: Attempt, work: Work, run: Run): Promise<Ending> {
+    const { limits, log } = this.#options;
+    const fields = { method: run.request.method, call: shortId(attempt.call.id) };
+    let ending: Ending;
+    try {
+      ending = endingOfReply(attempt.definition, await work({ signal: run.signal }), limits);
+    } catch (error) {
+      ending = endingOfThrow(error, limits);
+    }
+    run.handlerEnded();
+    if (ending.kind === "fault" && ending.cause !== undefined) {
+      log.error("a handler failed", { ...fields, error: ending.cause });
+    } else if (ending.kind === "settled" && ending.notKept !== undefined) {
+      log.error("a command ran, and its reply could not be kept", { ...fields, error: ending.notKept });
+    }
+    return ending;
+  }
+
+  /** Makes an outcome durable; a fault keeps nothing, so that the ID is free for the next try. */
+  async #keep(arrival: Arrival, ending: Ending): Promise<MakeAnswer> {
+    const { definition } = arrival.attempt;
+    if (ending.kind === "fault") return () => fault(ending.error);
+    if (this.#broken) return unavailable;
+    let committed: Awaited<ReturnType<Store["commit"]>>;
+    try {
+      committed = await this.#options.store.commit(this.#claim(arrival), () => ending.outcome);
+    } catch (error) {
+      // A write of which nobody can say how it ended is worse than none.
+      this.#storeFailed(error, !(error instanceof StoreError) || error.broken);
+      return unavailable;
+    }
+    if (committed.kind === "kept") {
+      return (first) => answerOf(definition, ending.told, !first, first ? ending.metadata : undefined);
+    }
+    const { entry } = committed;
+    return () =>
+      compareRequests(arrival.request, entry) === "other"
+        ? refusal("CALL_ID_REUSED")
+        : answerOf(definition, entry.outcome, true);
+  }
+
+  #claim({ attempt, request, firstSentMs }: Arrival): Claim {
+    const { caller, call } = attempt;
+    const lane = call.lane;
+    return {
+      space: caller.space,
+      id: call.id,
+      quota: caller.quota,
+      ...request,
+      seat: lane === undefined ? undefined : { lane: lane.lane, seq: lane.seq },
+      settled: lane === undefined ? 0 : this.#settled.watermark(caller.space, lane.lane),
+      firstSentMs,
+    };
+  }
+
+  /** A command that its client sends once: a copy is refused, and nothing outlives the process. */
+  #runAtMostOnce(attempt: Attempt, work: Work, key: string): Promise<Answer> | Answer {
+    const { clock } = this.#options;
+    const { definition } = attempt;
+    if (this.#broken) return unavailable();
+    if (!this.#tombstones.add(key, clock.monotonic())) {
+      return refusal("CALL_STALE", "a copy of this command came before, and it is sent at most once");
+    }
+    const request = { method: methodName(definition), fingerprint: noPrint };
+    const keep = async (ending: Ending): Promise<MakeAnswer> =>
+      ending.kind === "fault"
+        ? () => ({ mark: "unknown", repeat: false, result: { error: ending.error } })
+        : () => answerOf(definition, ending.told, false, ending.metadata);
+    return this.#carryOut(attempt, work, `at most once ${key}`, request, keep, () => undefined);
+  }
+
+  /** What should never happen still gets an answer, and a line in the log. */
+  #failed(attempt: Attempt, error: unknown): Answer {
+    this.#options.log.error("the journal failed", {
+      method: methodName(attempt.definition),
+      call: shortId(attempt.call.id),
+      error,
+    });
+    return fault(new ConnectError("the journal failed; the server's log says why", Code.Internal));
+  }
+
+  #storeFailed(error: unknown, broken: boolean): void {
+    this.#options.log.warn("the store could not do what was asked", { error });
+    if (!broken || this.#broken) return;
+    this.#broken = true;
+    this.#options.onBroken(error);
+  }
+}
+
+/** Nobody's request is compared with that of a command that is sent at most once. */
+const noPrint = { version: 0, schema: new Uint8Array(), print: new Uint8Array() };

@@ -1,0 +1,41 @@
+/**
+ * The answers that the journal gives of its own, when neither a handler nor what is kept says something.
+ */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { reasonError, retryDetail } from "../../runtime/base/errors.ts";
+import { type Reason, reasons } from "../../runtime/base/reasons.ts";
+import type { Answer } from "./answer.ts";
+
+/** When a try whose wait has ended should ask again. */
+const inProgressRetryMs = 250;
+/** A full journal is asked again within this, since a person may raise the quota meanwhile. */
+const fullRetryMsMost = 60_000;
+const fullRetryMsLeast = 1_000;
+
+/** The answer of a reason, with the reason's mark. */
+export function refusal(reason: Reason, what?: string, details: ConnectError["details"] = []): Answer {
+  const mark = reasons[reason].mark ?? "later";
+  return { mark, repeat: false, result: { error: reasonError(reason, what, { details }) } };
+}
+
+/** The caller's quota has no room for the ms given, as far as the store can tell. */
+export function journalFull(fullForMs: number): Answer {
+  const retryMs = Math.min(fullRetryMsMost, Math.max(fullRetryMsLeast, fullForMs));
+  return refusal("JOURNAL_FULL", undefined, [retryDetail(retryMs)]);
+}
+
+/** The try's wait ends before the run does. */
+export function inProgress(): Answer {
+  return refusal("IN_PROGRESS", undefined, [retryDetail(inProgressRetryMs)]);
+}
+
+/** Nothing is kept: the same try may come again. */
+export function fault(error: ConnectError): Answer {
+  return { mark: "later", repeat: false, result: { error } };
+}
+
+/** The store did not do what was asked. Whether a write of it stands is found out by the next try. */
+export function unavailable(): Answer {
+  const text = "the journal's store did not answer. Try again with the same call ID.";
+  return fault(new ConnectError(text, Code.Unavailable));
+}

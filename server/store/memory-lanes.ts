@@ -1,0 +1,102 @@
+/**
+ * The lanes of a store in memory: up to where each is settled, and which kept calls wait to be passed. What
+ * the watermark has passed is dropped at once, since its client has the outcome; the lane's own row then
+ * tells a late copy apart from a new call. A row that goes early leaves that to its space's fence.
+ */
+import type { LaneSeat } from "./store.ts";
+
+export interface MemoryLanes {
+  watermark(space: string, lane: string): number;
+  /** Seats a kept call, moves the watermark up to `settled`, and returns the keys that it has passed. */
+  advance(
+    space: string,
+    seat: LaneSeat,
+    call: {
+      readonly settled: number;
+      readonly nowMs: number;
+      readonly firstSentMs: number;
+      readonly key: string;
+    },
+  ): readonly string[];
+  /** A call of the lane was dropped for want of room. */
+  remove(space: string, seat: LaneSeat): void;
+  /** Drops lanes whose last call ended before a time, and returns how many. */
+  purge(beforeMs: number, countMost: number): number;
+}
+
+interface Row {
+  readonly space: string;
+  watermark: number;
+  lastAtMs: number;
+  /** The latest first sending among all calls that the lane ever had. */
+  firstSentMs: number;
+  /** The kept calls above the watermark: seq to key. */
+  readonly waiting: Map<number, string>;
+}
+
+/** @param forget - told of a lane's space and its latest first sending when the lane goes before its time. */
+export function memoryLanes(
+  lanesMost: number,
+  forget: (space: string, firstSentMs: number) => void,
+): MemoryLanes {
+  /** The longest unused first. */
+  const rows = new Map<string, Row>();
+  // A lane is base64url, so two pairs never make the same text.
+  const name = (space: string, lane: string): string => `${lane} ${space}`;
+  return {
+    watermark: (space, lane) => rows.get(name(space, lane))?.watermark ?? 0,
+    advance(space, seat, { settled, nowMs, firstSentMs, key }) {
+      const at = name(space, seat.lane);
+      const row = rows.get(at) ?? { space, watermark: 0, lastAtMs: 0, firstSentMs: 0, waiting: new Map() };
+      row.lastAtMs = nowMs;
+      row.firstSentMs = Math.max(row.firstSentMs, firstSentMs);
+      row.waiting.set(seat.seq, key);
+      const passed = pass(row, seat.seq, settled);
+      rows.delete(at);
+      rows.set(at, row);
+      dropUnused();
+      return passed;
+    },
+    remove(space, seat) {
+      rows.get(name(space, seat.lane))?.waiting.delete(seat.seq);
+    },
+    purge(beforeMs, countMost) {
+      let droppedCount = 0;
+      for (const [at, row] of rows) {
+        if (row.lastAtMs >= beforeMs || droppedCount >= countMost) break;
+        rows.delete(at);
+        droppedCount += 1;
+      }
+      return droppedCount;
+    },
+  };
+
+  /** Moves the watermark, and takes out of the row what it has passed, the call just seated included. */
+  function pass(row: Row, newSeq: number, settled: number): string[] {
+    const from = row.watermark + 1;
+    row.watermark = Math.max(row.watermark, settled);
+    const numbers = [newSeq];
+    // A client may claim any number, so the shorter way of the two bounds the work.
+    if (row.watermark - from < row.waiting.size) {
+      for (let seq = from; seq <= row.watermark; seq += 1) numbers.push(seq);
+    } else {
+      numbers.push(...row.waiting.keys());
+    }
+    const keys: string[] = [];
+    for (const seq of numbers) {
+      const key = seq <= row.watermark ? row.waiting.get(seq) : undefined;
+      if (key === undefined) continue;
+      row.waiting.delete(seq);
+      keys.push(key);
+    }
+    return keys;
+  }
+
+  function dropUnused(): void {
+    for (const [at, row] of rows) {
+      if (rows.size <= lanesMost) return;
+      rows.delete(at);
+      forget(row.space, row.firstSentMs);
+    }
+  }
+}
