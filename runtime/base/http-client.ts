@@ -3,7 +3,7 @@
  * opens a new one after a connection fault; the old one takes no new request and closes when its last is
  * over.
  */
-import type { UniversalClientFn } from "@connectrpc/connect/protocol";
+import type { UniversalClientRequest, UniversalClientResponse } from "@connectrpc/connect/protocol";
 import type { Clock } from "./clock.ts";
 
 export interface HttpClient {
@@ -12,11 +12,24 @@ export interface HttpClient {
    * fail. Rejects, and lets the body's iterable fail, with a `ConnectionFault`, or with the signal's reason
    * once that has aborted; never with anything else. Connects when it has to, inside `connectWaitMs`.
    */
-  readonly send: UniversalClientFn;
+  send(request: HttpRequest): Promise<UniversalClientResponse>;
+  /**
+   * Whether anything answers at this URL: the headers of the answer where they can be read, else undefined.
+   * Rejects as `send` does.
+   */
+  reach(url: string, signal: AbortSignal): Promise<Headers | undefined>;
   /** Takes no new request; ends its connections once the last one under way is over. */
   retire(): void;
   /** Ends all connections now: requests under way fail as cut. */
   close(): void;
+}
+
+export interface HttpRequest extends UniversalClientRequest {
+  /**
+   * Called once, before the first byte that a server could act on leaves; at the latest when that cannot be
+   * told any more. A request that ends before has certainly not been worked on.
+   */
+  readonly onSent?: () => void;
 }
 
 export interface HttpOptions {

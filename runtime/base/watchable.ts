@@ -1,0 +1,111 @@
+/**
+ * A value and its changes, in the three ways in which programs want them: read it, be called, or loop.
+ *
+ * Source: design "Architecture: Public names".
+ */
+
+/** What a program sees of a value that changes. Fits React's `useSyncExternalStore` as it is. */
+export interface Watchable<T> extends AsyncIterable<T> {
+  /** The present value. */
+  readonly value: T;
+  /** The same, bound: `useSyncExternalStore(w.subscribe, w.get)`. */
+  readonly get: () => T;
+  /** Calls `fn` at every change from now on, until the returned function is called. */
+  readonly subscribe: (fn: (value: T) => void) => () => void;
+  /**
+   * The present value, then every change in order. A loop that is slow has at most 64 changes waiting; beyond,
+   * the oldest goes. It ends when the owner closes.
+   */
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined>;
+}
+
+/** How many changes wait for a loop that is slow. */
+const waitingCountMost = 64;
+
+/** The owner's side of a {@link Watchable}. */
+export class Source<T> implements Watchable<T> {
+  #value: T;
+  #closed = false;
+  readonly #subscribers = new Set<(value: T) => void>();
+  readonly #closers = new Set<() => void>();
+
+  constructor(value: T) {
+    this.#value = value;
+  }
+
+  get value(): T {
+    return this.#value;
+  }
+
+  readonly get = (): T => this.#value;
+
+  readonly subscribe = (fn: (value: T) => void): (() => void) => {
+    // A wrapper of its own, so that one function subscribed twice is called twice and removed once.
+    const subscriber = (value: T): void => fn(value);
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  };
+
+  /** Sets the value and tells everybody; a subscriber that throws keeps nobody else from hearing. */
+  set(value: T): void {
+    if (this.#closed) return;
+    this.#value = value;
+    for (const subscriber of [...this.#subscribers]) {
+      try {
+        subscriber(value);
+      } catch (error) {
+        // The program's own mistake: shown as one, and not made ours.
+        reportError(error);
+      }
+    }
+  }
+
+  /** No more changes: loops end. */
+  close(): void {
+    this.#closed = true;
+    for (const close of [...this.#closers]) close();
+    this.#subscribers.clear();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
+    const waiting: T[] = [this.#value];
+    let wake: (() => void) | undefined;
+    let ended = this.#closed;
+    const end = (): void => {
+      ended = true;
+      unsubscribe();
+      this.#closers.delete(end);
+      wake?.();
+    };
+    const unsubscribe = this.subscribe((value) => {
+      if (waiting.push(value) > waitingCountMost) waiting.shift();
+      wake?.();
+    });
+    if (ended) unsubscribe();
+    else this.#closers.add(end);
+    return {
+      next: async () => {
+        while (waiting.length === 0 && !ended) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+        // A value of T may be undefined, so the length is what counts.
+        if (waiting.length > 0) return { done: false, value: waiting.shift() as T };
+        return { done: true, value: undefined };
+      },
+      return: async () => {
+        waiting.length = 0;
+        end();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+}
+
+/** Throws where nobody catches, as an event listener's throw does, once the present work is over. */
+function reportError(error: unknown): void {
+  queueMicrotask(() => {
+    throw error;
+  });
+}

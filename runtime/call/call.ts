@@ -1,0 +1,357 @@
+/**
+ * One call, from the program's request to its reply or its error: the loop that sends tries, and obeys
+ * `outcome.ts` and `retry.ts` inside one deadline.
+ *
+ * Source: design "Calls".
+ */
+import {
+  clone,
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import { ConnectError, type Transport, type UnaryResponse } from "@connectrpc/connect";
+import type { CallOptions } from "../base/calls.ts";
+import { sleep } from "../base/clock.ts";
+import { ConnectionFault } from "../base/connection-fault.ts";
+import type { Timing } from "../base/constants.ts";
+import { throttledFirstWaitMs, tryBeyondHandlerMs } from "../base/constants.ts";
+import { chooseBudgetMs, type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
+import type { UnaryDefinition } from "../base/definition.ts";
+import type { Progress } from "../base/errors.ts";
+import type { Random } from "../base/random.ts";
+import { onAbort, untilAborted } from "../base/signals.ts";
+import { backoffMs } from "./backoff.ts";
+import { budgetEnded, type CallFacts, callerAborted, errorOfStop, errorOfTry } from "./call-error.ts";
+import { newId } from "./call-id.ts";
+import type { Gate } from "./gate.ts";
+import { headerNames } from "./headers.ts";
+import type { InFlight } from "./in-flight.ts";
+import { errorEnd, type HttpProgress, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
+import { nextStep } from "./retry.ts";
+import { type SignIn, SignInGone } from "./sign-in.ts";
+import { Stamp, type StampOptions } from "./stamp.ts";
+
+/** What a try goes over. */
+export interface TryConnection {
+  readonly transport: Transport;
+  /** How far the try got; undefined over a transport that the program gave. */
+  readonly http: () => HttpProgress | undefined;
+  /** Whether the transport makes a deadline of its own from the time it is given. */
+  readonly ownDeadline: boolean;
+  /** This connection had a fault: the link opens a new one, unless it has done so since. */
+  fault(): void;
+}
+
+/** What a call needs of its link. */
+export interface CallEnvironment extends StampOptions {
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly server: "holdfast" | "plain";
+  readonly gate: Gate;
+  readonly signIn: SignIn;
+  readonly inFlight: InFlight;
+  /** Headers of every try: session, build. */
+  readonly identity: Readonly<Record<string, string>>;
+  /** Aborts when the link closes or is refused, with the error that its calls end with. */
+  readonly ending: AbortSignal;
+  /** Whether `holdfast-server` has been seen on this link. */
+  readonly seen: boolean;
+  connection(): TryConnection;
+  /** Ms to wait for a repeat after a server fault, beside the call's own wait. */
+  takeRetryToken(): number;
+  /** The caller tag that answers to this token carried. */
+  tagOf(token: string | undefined): string | undefined;
+  /** The headers of an answer: the server's time, its mark, the caller's tag. */
+  heard(header: Headers, token: string | undefined): void;
+  /** How a try ended, for the link's state. */
+  tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
+  /** The server answered, outside a try of `call.ts`. */
+  answered(): void;
+  /** Nothing listens at this loopback address, and never did for this process. */
+  isNoServer(fault: ConnectionFault): boolean;
+  /** The link's state in words; undefined when there is nothing to say. */
+  line(): string | undefined;
+  /** The sign-in is gone: the link's calls end. */
+  signInGone(error: SignInGone): void;
+}
+
+/**
+ * Makes a call.
+ *
+ * @throws TypeError at once for a budget of NaN; HoldfastError for every other end without a reply.
+ */
+export async function makeCall<I extends DescMessage, O extends DescMessage>(
+  env: CallEnvironment,
+  definition: UnaryDefinition<I, O>,
+  request: MessageInitShape<I>,
+  options: CallOptions = {},
+): Promise<MessageShape<O>> {
+  return new Call(env, definition, request, options).run();
+}
+
+class Call<I extends DescMessage, O extends DescMessage> {
+  readonly #env: CallEnvironment;
+  readonly #definition: UnaryDefinition<I, O>;
+  readonly #options: CallOptions;
+  readonly #request: MessageShape<I>;
+  readonly #deadline: Deadline;
+  readonly #budgetMs: number;
+  readonly #once: boolean;
+  readonly #repeatable: boolean;
+  /** What a command carries; undefined for what may run twice, and for a server without a journal. */
+  readonly #stamp: Stamp | undefined;
+  /** Aborts when the call is over for another reason than its tries. */
+  readonly #over = new AbortController();
+
+  #progress: Progress = "waiting";
+  #tries = 0;
+  #serverFaults = 0;
+  #refreshed = false;
+  #mayHaveRun = false;
+  #lastFault: Error | undefined;
+
+  constructor(
+    env: CallEnvironment,
+    definition: UnaryDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions,
+  ) {
+    this.#env = env;
+    this.#definition = definition;
+    this.#options = options;
+    const command = definition.kind === "command";
+    const journaled = command && definition.callId !== false && env.server === "holdfast";
+    this.#once = journaled && definition.delivery !== "atMostOnce";
+    this.#repeatable = !command || this.#once;
+    this.#stamp = journaled ? new Stamp(newId(env.random), env) : undefined;
+    const linkMs =
+      definition.kind === "signal" || options.short === true ? env.timing.shortBudgetMs : env.timing.budgetMs;
+    const own = definition.kind === "heartbeat" ? definition.everyMs : definition.budgetMs;
+    this.#budgetMs = chooseBudgetMs(options.timeoutMs, own, linkMs);
+    this.#deadline = deadlineAfter(env.clock, this.#budgetMs);
+    // A program that changes its message after the call must not change what a later try sends.
+    const message = create(definition.method.input, request);
+    this.#request = (message as unknown) === request ? clone(definition.method.input, message) : message;
+  }
+
+  async run(): Promise<MessageShape<O>> {
+    const { clock, inFlight, ending } = this.#env;
+    const signal = this.#over.signal;
+    const timer = clock.timer(this.#budgetMs, () => this.#over.abort(budgetEnded));
+    const forgetCaller = onAbort(this.#options.signal, () => this.#over.abort(callerAborted));
+    const forgetLink = onAbort(ending, (reason) => this.#over.abort(reason));
+    let leave: () => void = () => undefined;
+    try {
+      if (this.#once) leave = await inFlight.enter(signal);
+      return await this.#tryUntilOver(signal);
+    } catch (error) {
+      throw this.#finalError(error, signal);
+    } finally {
+      timer.cancel();
+      forgetCaller();
+      forgetLink();
+      leave();
+      this.#stamp?.settle();
+    }
+  }
+
+  async #tryUntilOver(signal: AbortSignal): Promise<MessageShape<O>> {
+    for (;;) {
+      this.#progress = "waiting";
+      await this.#env.gate.pass(signal);
+      const connection = this.#env.connection();
+      let end: TryEnd<O>;
+      let token: string | undefined;
+      try {
+        this.#progress = "signing-in";
+        token = await this.#env.signIn.token(signal);
+        end = await this.#try(connection, token, signal);
+      } catch (error) {
+        this.#env.gate.report("nothing");
+        throw error;
+      }
+      this.#env.gate.report(gateReport(end));
+      if (end.kind === "reply") {
+        this.#env.tryEnded(end, undefined);
+        this.#options.onHeader?.(end.response.header);
+        this.#options.onTrailer?.(end.response.trailer);
+        return end.response.message;
+      }
+      await this.#follow(end, connection, token, signal);
+    }
+  }
+
+  /** Does what follows a try without a reply; returns when the next try is due. */
+  async #follow(
+    end: Exclude<TryEnd<O>, { kind: "reply" }>,
+    connection: TryConnection,
+    token: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#note(end);
+    const noServer = end.kind === "connection-fault" && this.#env.isNoServer(end.fault);
+    const next = nextStep(end, {
+      delivery: this.#repeatable ? "repeatable" : "atMostOnce",
+      once: this.#once,
+      budgetLeftMs: this.#deadline.leftMs(),
+      refreshed: this.#refreshed,
+      canRefresh: this.#env.signIn.canRefresh,
+      mayHaveRun: this.#mayHaveRun,
+      // A call without an end waits for its server, as a stream does.
+      noServer: noServer && this.#budgetMs !== Number.POSITIVE_INFINITY,
+    });
+    if (end.kind === "connection-fault") connection.fault();
+    const waitMs = next.kind === "wait" ? this.#waitMs(next.hintMs, next.throttled) : undefined;
+    if (!(next.kind === "end" && next.reason === "NO_SERVER")) this.#env.tryEnded(end, waitMs);
+    switch (next.kind) {
+      case "reconnect":
+        return;
+      case "wait":
+        this.#progress = "waiting";
+        await sleep(this.#env.clock, waitMs ?? 0, signal);
+        signal.throwIfAborted();
+        return;
+      case "refresh":
+        this.#refreshed = true;
+        this.#progress = "signing-in";
+        await this.#env.signIn.refresh(token, signal);
+        return;
+      case "end":
+        throw errorOfTry(end, next.outcome, next.reason, this.#callFacts());
+    }
+  }
+
+  #waitMs(hintMs: number, throttled: boolean): number {
+    const { timing, random } = this.#env;
+    this.#serverFaults += 1;
+    const firstMs = throttled ? Math.max(throttledFirstWaitMs, timing.firstWaitMs) : timing.firstWaitMs;
+    const ownMs = backoffMs(
+      this.#serverFaults,
+      Math.min(firstMs, timing.waitMsMost),
+      timing.waitMsMost,
+      random,
+    );
+    return Math.max(hintMs, ownMs, this.#env.takeRetryToken());
+  }
+
+  async #try(connection: TryConnection, token: string | undefined, signal: AbortSignal): Promise<TryEnd<O>> {
+    const cut = new AbortController();
+    const forget = onAbort(signal, (reason) => cut.abort(reason));
+    const limitMs = Math.min(this.#tryWaitMs(), this.#deadline.leftMs());
+    const timer = this.#env.clock.timer(limitMs, () => {
+      const text = `no reply in ${Math.round(limitMs)} ms`;
+      cut.abort(new ConnectionFault("no-reply", text, { sent: connection.http() !== "connecting" }));
+    });
+    this.#tries += 1;
+    this.#progress = "sent";
+    const headers = this.#headers(token);
+    try {
+      const response = await untilAborted(this.#send(connection, headers, cut.signal), cut.signal);
+      this.#env.heard(joined(response), token);
+      return replyEnd(response, this.#facts(connection));
+    } catch (error) {
+      if (signal.aborted) {
+        if (hasLeft(connection.http())) this.#mayHaveRun = true;
+        throw error;
+      }
+      if (cut.signal.aborted)
+        return { kind: "connection-fault", fault: cut.signal.reason as ConnectionFault };
+      if (error instanceof ConnectError) {
+        this.#stamp?.heardTag(error.metadata.get(headerNames.caller));
+        this.#env.heard(error.metadata, token);
+      }
+      return errorEnd(error, this.#facts(connection));
+    } finally {
+      timer.cancel();
+      forget();
+    }
+  }
+
+  #send(connection: TryConnection, headers: Headers, signal: AbortSignal): Promise<UnaryResponse<I, O>> {
+    const timeoutMs = timeoutHeaderMs(this.#deadline.leftMs());
+    // Our own transport is told by the header alone: its timer would be the system's, not our clock's.
+    if (!connection.ownDeadline && timeoutMs !== undefined)
+      headers.set("connect-timeout-ms", String(timeoutMs));
+    return connection.transport.unary(
+      this.#definition.method,
+      signal,
+      connection.ownDeadline ? timeoutMs : undefined,
+      headers,
+      this.#request,
+      this.#options.contextValues,
+    );
+  }
+
+  #tryWaitMs(): number {
+    const { timing } = this.#env;
+    const definition = this.#definition;
+    if (definition.kind === "heartbeat") return definition.everyMs;
+    const handlerMs = definition.kind === "command" ? (definition.handlerMostMs ?? 0) : 0;
+    return handlerMs > timing.tryWaitMs ? handlerMs + tryBeyondHandlerMs : timing.tryWaitMs;
+  }
+
+  #facts(connection: TryConnection): TryFacts {
+    const { server, seen } = this.#env;
+    return { once: this.#once, server, seen, http: connection.http() };
+  }
+
+  #headers(token: string | undefined): Headers {
+    const env = this.#env;
+    const headers = new Headers(this.#options.headers);
+    for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
+    if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    this.#stamp?.write(headers, this.#tries, token === undefined, env.tagOf(token));
+    return headers;
+  }
+
+  #note(end: TryEnd): void {
+    switch (end.kind) {
+      case "connection-fault":
+        this.#lastFault = end.fault;
+        this.#mayHaveRun ||= end.fault.sent;
+        return;
+      case "server-fault":
+        this.#lastFault = end.error;
+        this.#mayHaveRun ||= end.mayHaveRun;
+        return;
+      default:
+        this.#progress = "answered";
+    }
+  }
+
+  #callFacts(): CallFacts {
+    return {
+      callId: this.#stamp?.callId,
+      tries: this.#tries,
+      progress: this.#progress,
+      budgetMs: this.#budgetMs,
+      mayHaveRun: this.#mayHaveRun,
+      lastFault: this.#lastFault,
+    };
+  }
+
+  /** Whatever ended the call, as the error that the program gets. */
+  #finalError(error: unknown, signal: AbortSignal): unknown {
+    if (error instanceof SignInGone) this.#env.signInGone(error);
+    else if (!signal.aborted) return error;
+    const stop: unknown = signal.aborted ? signal.reason : error;
+    return errorOfStop(stop, this.#callFacts(), this.#env.line(), this.#options.signal?.reason);
+  }
+}
+
+function gateReport(end: TryEnd): "answered" | "fault" | "nothing" {
+  if (end.kind === "connection-fault") return "fault";
+  return end.kind === "program-fault" ? "nothing" : "answered";
+}
+
+function hasLeft(http: HttpProgress | undefined): boolean {
+  return http !== "idle" && http !== "connecting";
+}
+
+function joined(response: UnaryResponse): Headers {
+  const all = new Headers(response.header);
+  response.trailer.forEach((value, key) => all.set(key, value));
+  return all;
+}

@@ -1,0 +1,111 @@
+/**
+ * The sign-in of a link: where its token comes from, one question at a time for all callers. Whether a token
+ * is still good is decided by the server alone; no clock of this machine has a say.
+ *
+ * Source: design "One rule for a new try" (`unauthenticated`); reliability decision D54.
+ */
+import type { Clock } from "../base/clock.ts";
+import { sleep } from "../base/clock.ts";
+import type { Random } from "../base/random.ts";
+import { untilAborted } from "../base/signals.ts";
+import { backoffMs } from "./backoff.ts";
+
+/** Why the token source is asked. */
+export interface TokenRequest {
+  /**
+   * The token that the server has just refused: give another one, whatever this one says of its own expiry.
+   * Undefined when the link only needs a token.
+   */
+  readonly rejected: string | undefined;
+}
+
+/**
+ * Gives the token that goes as `authorization: Bearer` with every try; undefined: none. It is asked at the
+ * first call, after each reconnect, and when the server refuses the token that it gave. What it throws is
+ * taken for trouble that passes, and it is asked again inside the budgets of the calls that wait; only
+ * {@link SignInGone} says that nobody is signed in any more.
+ */
+export type TokenSource = (request: TokenRequest) => Promise<string | undefined> | string | undefined;
+
+/** Thrown by a token source: there is no sign-in to get a token from. The link then is `refused`. */
+export class SignInGone extends Error {
+  override readonly name = "SignInGone";
+}
+
+const failureWaitMs = 1_000;
+const failureWaitMsMost = 60_000;
+
+export class SignIn {
+  readonly #source: TokenSource | undefined;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #known: { readonly token: string | undefined } | undefined;
+  #asking: Promise<string | undefined> | undefined;
+  #failures = 0;
+  #askAgainAt = 0;
+
+  constructor(source: TokenSource | undefined, clock: Clock, random: Random) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  get canRefresh(): boolean {
+    return this.#source !== undefined;
+  }
+
+  /**
+   * The token for a try.
+   *
+   * @throws SignInGone; the signal's reason when it aborts first. Never the source's other faults: those are
+   * waited out.
+   */
+  async token(signal: AbortSignal): Promise<string | undefined> {
+    if (this.#source === undefined) return undefined;
+    return this.#known === undefined ? this.#ask(undefined, signal) : this.#known.token;
+  }
+
+  /** A token that is not the refused one; whoever comes second gets what the first one's question brought. */
+  async refresh(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#known !== undefined && this.#known.token !== rejected) return this.#known.token;
+    this.#known = undefined;
+    return this.#ask(rejected, signal);
+  }
+
+  /** After a reconnect, or when the program says so: the source is asked again. */
+  forget(): void {
+    this.#known = undefined;
+    this.#askAgainAt = 0;
+  }
+
+  async #ask(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+    for (;;) {
+      const waitMs = this.#askAgainAt - this.#clock.monotonic();
+      if (waitMs > 0) await sleep(this.#clock, waitMs, signal);
+      signal.throwIfAborted();
+      this.#asking ??= this.#askOnce(rejected).finally(() => {
+        this.#asking = undefined;
+      });
+      try {
+        return await untilAborted(this.#asking, signal);
+      } catch (error) {
+        if (signal.aborted || error instanceof SignInGone) throw error;
+      }
+    }
+  }
+
+  async #askOnce(rejected: string | undefined): Promise<string | undefined> {
+    try {
+      const token = await this.#source?.({ rejected });
+      this.#known = { token };
+      this.#failures = 0;
+      this.#askAgainAt = 0;
+      return token;
+    } catch (error) {
+      this.#failures += 1;
+      const waitMs = backoffMs(this.#failures, failureWaitMs, failureWaitMsMost, this.#random);
+      this.#askAgainAt = this.#clock.monotonic() + waitMs;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,272 @@
+/**
+ * What the calls of a link share, and what their tries change: connections, the gate with its probe, the
+ * sign-in, the lane, what is known of the server. It tells the link's state what happened, and nothing else
+ * of the link.
+ *
+ * Source: design "Calls".
+ */
+import type { ConnectionFault } from "../base/connection-fault.ts";
+import {
+  idleProbeWaitMsMost,
+  inFlightCountMost,
+  probeWaitMsMost,
+  promptProbeEveryMs,
+  retryTokensMost,
+  retryTokensPerSecond,
+  type Timing,
+} from "../base/constants.ts";
+import type { Clock } from "../base/clock.ts";
+import { reasonError, reasonFrom } from "../base/errors.ts";
+import type { Random } from "../base/random.ts";
+import type { Reason } from "../base/reasons.ts";
+import { onAbort } from "../base/signals.ts";
+import { backoffMs } from "../call/backoff.ts";
+import type { CallEnvironment, TryConnection } from "../call/call.ts";
+import { newId } from "../call/call-id.ts";
+import { Gate } from "../call/gate.ts";
+import type { GateWaits } from "../call/gate-state.ts";
+import { headerNames } from "../call/headers.ts";
+import { InFlight } from "../call/in-flight.ts";
+import { Lane } from "../call/lane.ts";
+import type { TryEnd } from "../call/outcome.ts";
+import { type RetryTokens, takeToken } from "../call/retry-tokens.ts";
+import { SignIn } from "../call/sign-in.ts";
+import { Ticket } from "../call/ticket.ts";
+import type { Connections } from "./connections.ts";
+import { httpTry } from "./http-transport.ts";
+import type { LinkOptions } from "./link-options.ts";
+import type { LinkEvent } from "./link-state.ts";
+import type { Platform } from "./platform.ts";
+
+/** What a link is made of; `linkOf` makes it from what the program gave. */
+export interface LinkParts {
+  readonly url: URL;
+  readonly options: LinkOptions;
+  readonly timing: Timing;
+  readonly platform: Platform;
+  readonly connections: Connections;
+  /** The link is closed: the registry forgets it. */
+  readonly onClose: () => void;
+}
+
+/** What the environment tells its link. */
+export interface LinkView {
+  readonly move: (event: LinkEvent) => void;
+  readonly line: () => string | undefined;
+}
+
+/** What the calls of a link share. */
+export class LinkEnvironment implements CallEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly server: "holdfast" | "plain";
+  readonly gate: Gate;
+  readonly signIn: SignIn;
+  readonly lane: Lane;
+  readonly ticket: Ticket;
+  readonly inFlight = new InFlight(inFlightCountMost);
+  readonly identity: Readonly<Record<string, string>>;
+  readonly anonymous: string;
+  readonly line: () => string | undefined;
+
+  readonly #parts: LinkParts;
+  readonly #baseUrl: string;
+  readonly #view: LinkView;
+  #ending = new AbortController();
+  #closed = false;
+  #seen = false;
+  /** After a new sign-in, until the first answer: that answer ends `refused`. */
+  #readmitting = false;
+  #tokens: RetryTokens;
+  #tag: { readonly token: string | undefined; readonly tag: string } | undefined;
+
+  constructor(parts: LinkParts, baseUrl: string, view: LinkView) {
+    const { options, platform } = parts;
+    this.#parts = parts;
+    this.#baseUrl = baseUrl;
+    this.#view = view;
+    this.line = view.line;
+    this.clock = options.clock ?? platform.clock;
+    this.random = options.random ?? platform.random;
+    this.timing = parts.timing;
+    this.server = options.server ?? "holdfast";
+    this.lane = new Lane(newId(this.random));
+    this.ticket = new Ticket(this.clock);
+    this.signIn = new SignIn(options.token, this.clock, this.random);
+    this.anonymous = newId(this.random);
+    this.#tokens = { left: retryTokensMost, at: this.clock.monotonic() };
+    this.identity = {
+      [headerNames.session]: options.session ?? newId(this.random),
+      ...(options.build === undefined ? {} : { [headerNames.build]: options.build }),
+    };
+    this.gate = new Gate({
+      clock: this.clock,
+      waits: (waiting) => this.#probeWaits(waiting),
+      probe: () => this.#probe(),
+      probeWhenIdle: options.transport === undefined,
+    });
+  }
+
+  get ending(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  get seen(): boolean {
+    return this.#seen;
+  }
+
+  connection(): TryConnection {
+    const { options, connections } = this.#parts;
+    if (options.transport !== undefined) {
+      return {
+        transport: options.transport,
+        http: () => undefined,
+        ownDeadline: true,
+        fault: () => undefined,
+      };
+    }
+    const client = connections.client;
+    const { transport, progress } = httpTry(client, {
+      baseUrl: this.#baseUrl,
+      format: options.format ?? "binary",
+      interceptors: options.interceptors ?? [],
+    });
+    const fault = (): void => {
+      // A fresh connection asks for a fresh token: the old one may have run out while the link was down.
+      if (connections.swap(client)) this.signIn.forget();
+    };
+    return { transport, http: progress, ownDeadline: false, fault };
+  }
+
+  takeRetryToken(): number {
+    const rate = { most: retryTokensMost, perSecond: retryTokensPerSecond };
+    const taken = takeToken(this.#tokens, this.clock.monotonic(), rate);
+    this.#tokens = taken.tokens;
+    return taken.waitMs;
+  }
+
+  tagOf(token: string | undefined): string | undefined {
+    return this.#tag?.token === token ? this.#tag?.tag : undefined;
+  }
+
+  heard(header: Headers, token: string | undefined): void {
+    if (!header.has(headerNames.server)) return;
+    this.#seen = true;
+    this.ticket.learn(header.get(headerNames.now));
+    const tag = header.get(headerNames.caller);
+    if (tag !== null) this.#tag = { token, tag };
+  }
+
+  tryEnded(end: TryEnd, nextTryInMs: number | undefined): void {
+    switch (end.kind) {
+      case "connection-fault":
+        this.#fault(end.fault, this.gate.nextProbeAt);
+        return;
+      case "server-fault":
+        this.#parts.connections.replied = true;
+        this.#fault(end.error, nextTryInMs === undefined ? undefined : this.clock.monotonic() + nextTryInMs);
+        return;
+      case "refusal":
+        if (reasonFrom(end.error) === "BUILD_REFUSED") this.#refuse("BUILD_REFUSED", end.error);
+        else this.answered();
+        return;
+      case "reply":
+      case "unauthenticated":
+        this.answered();
+        return;
+      case "not-holdfast":
+      case "program-fault":
+        return;
+    }
+  }
+
+  isNoServer(fault: ConnectionFault): boolean {
+    const { connections, url } = this.#parts;
+    return fault.kind === "connect-refused" && !connections.replied && isLoopback(url.hostname);
+  }
+
+  signInGone(error: Error): void {
+    this.#refuse("SIGN_IN_GONE", error);
+  }
+
+  signInAgain(): void {
+    this.signIn.forget();
+    this.#tag = undefined;
+    if (this.#closed || !this.#ending.signal.aborted) return;
+    this.#readmitting = true;
+    this.#ending = new AbortController();
+  }
+
+  /** False when it was closed already. */
+  close(): boolean {
+    if (this.#closed) return false;
+    this.#closed = true;
+    this.#ending.abort(reasonError("LINK_CLOSED"));
+    this.gate.close();
+    return true;
+  }
+
+  answered(): void {
+    this.#parts.connections.replied = true;
+    this.#view.move({ kind: this.#readmitting ? "readmitted" : "answered" });
+    this.#readmitting = false;
+  }
+
+  #fault(cause: Error, nextAt: number | undefined): void {
+    const nextTryAt = nextAt === undefined ? undefined : this.clock.now() + nextAt - this.clock.monotonic();
+    this.#view.move({ kind: "fault", cause, nextTryAt });
+  }
+
+  #refuse(reason: Reason, cause: Error): void {
+    this.#readmitting = false;
+    this.#view.move({ kind: "refused", reason, cause });
+    this.#ending.abort(reasonError(reason, undefined, { cause }));
+  }
+
+  #probeWaits(waiting: boolean): GateWaits {
+    const { firstWaitMs, waitMsMost } = this.timing;
+    const mostMs = waiting ? Math.min(probeWaitMsMost, waitMsMost) : idleProbeWaitMsMost;
+    return {
+      waitMs: (failures) => backoffMs(failures, Math.min(firstWaitMs, mostMs), mostMs, this.random),
+      promptEveryMs: promptProbeEveryMs,
+    };
+  }
+
+  /** Looks whether the server is there, without any call: a call may be slow, or must not be sent twice. */
+  async #probe(): Promise<"proof" | "maybe" | "nothing"> {
+    const { connections, options } = this.#parts;
+    if (options.transport !== undefined) return "maybe";
+    const client = connections.client;
+    const cut = new AbortController();
+    const forget = onAbort(this.ending, (reason) => cut.abort(reason));
+    const timer = this.clock.timer(this.timing.connectWaitMs, () => cut.abort(probeTimedOut()), {
+      background: true,
+    });
+    try {
+      const header = await client.reach(`${this.#baseUrl}/${probePath}`, cut.signal);
+      if (header?.has(headerNames.server) !== true) return "maybe";
+      this.heard(header, undefined);
+      this.answered();
+      return "proof";
+    } catch (error) {
+      if (connections.swap(client)) this.signIn.forget();
+      if (error instanceof Error && !this.#closed) this.#fault(error, undefined);
+      return "nothing";
+    } finally {
+      timer.cancel();
+      forget();
+    }
+  }
+}
+
+/** A path that no schema can have: the answer's headers are all that counts. */
+const probePath = "holdfast.v1/probe";
+
+function probeTimedOut(): Error {
+  return new Error("no reply to a probe");
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,108 @@
+/**
+ * What a program says of a link, checked when the link is made.
+ *
+ * Source: design "Architecture: Public names".
+ */
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import { assertTiming, defaultTiming, type Timing } from "../base/constants.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import type { TokenSource } from "../call/sign-in.ts";
+
+export interface LinkOptions {
+  /** Whose link it is, when one process talks to one server for several people. Default: one link a server. */
+  readonly account?: string;
+  /** Where the token for `authorization: Bearer` comes from. Default: none is sent. */
+  readonly token?: TokenSource;
+  /** The name of this client's life on the server. Links and processes may share one. Default: a random one. */
+  readonly session?: string;
+  /** The build of this program, which the server may refuse. Default: none is sent. */
+  readonly build?: string;
+  /**
+   * `holdfast` (default): commands run once, by the server's journal. `plain`: any Connect server; budgets,
+   * tries and states work as well, and commands are sent at most once.
+   */
+  readonly server?: "holdfast" | "plain";
+  /** How messages travel. Default `binary`; `json` is readable in a browser's tools. */
+  readonly format?: "binary" | "json";
+  /** A Connect transport in place of holdfast's own. Its own interceptors and limits stand. */
+  readonly transport?: Transport;
+  /** Connect interceptors, around each try. Not together with `transport`. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Waits and budgets that differ from the defaults, in ms. */
+  readonly timing?: Partial<Timing>;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly log?: Log;
+}
+
+/** A server's address in one form, so that two spellings of it are one link. */
+export function normalizeUrl(url: string): URL {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch (cause) {
+    throw new TypeError(`linkOf: "${url}" is no URL; give one such as "https://board.example.com"`, {
+      cause,
+    });
+  }
+  if (parsed.protocol !== "http:" && parsed.protocol !== "https:") {
+    throw new TypeError(
+      `linkOf: "${url}" starts with ${parsed.protocol}//; a server's URL starts with http:// or https://`,
+    );
+  }
+  if (parsed.username !== "" || parsed.password !== "") {
+    throw new TypeError("linkOf: the URL holds a user or a password; give a token source in place of it");
+  }
+  if (parsed.search !== "" || parsed.hash !== "") {
+    throw new TypeError(`linkOf: "${url}" has a query or a fragment, which a server's base URL has not`);
+  }
+  parsed.pathname = parsed.pathname.replace(/\/+$/, "");
+  return parsed;
+}
+
+/**
+ * The timing of a link.
+ *
+ * @throws TypeError for options that do not go together; RangeError for a timing that does not fit.
+ */
+export function checkOptions(options: LinkOptions): Timing {
+  if (options.transport !== undefined && options.interceptors !== undefined) {
+    throw new TypeError(
+      "linkOf: give interceptors to the transport that you pass, or leave the transport to the link",
+    );
+  }
+  for (const name of ["account", "session", "build"] as const) {
+    const value = options[name];
+    // They travel as headers, in ASCII.
+    if (value !== undefined && !/^[\x20-\x7e]{1,256}$/.test(value)) {
+      throw new TypeError(`linkOf: ${name} must be 1 to 256 printable ASCII characters`);
+    }
+  }
+  const timing = { ...defaultTiming, ...options.timing };
+  assertTiming(timing);
+  return timing;
+}
+
+/** The first option in which two differ: values by value, functions and other objects by identity. */
+export function optionsDiffer(a: object, b: object): string | undefined {
+  const left = new Map<string, unknown>(Object.entries(a));
+  const right = new Map<string, unknown>(Object.entries(b));
+  for (const name of new Set([...left.keys(), ...right.keys()])) {
+    if (!same(left.get(name), right.get(name))) return name;
+  }
+  return undefined;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (!isPlain(a) || !isPlain(b)) return false;
+  return Array.isArray(a) === Array.isArray(b) && optionsDiffer(a, b) === undefined;
+}
+
+function isPlain(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+}

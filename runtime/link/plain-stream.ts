@@ -1,0 +1,85 @@
+/**
+ * Connect's own streaming on a link: without resume, budget or repeat. It shares the link's sign-in, its
+ * connections and its state.
+ *
+ * Source: design "Annotations" (methods without one).
+ */
+import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import type { StreamOptions } from "../base/calls.ts";
+import { faultIn } from "../base/connection-fault.ts";
+import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
+import { onAbort } from "../base/signals.ts";
+import type { CallEnvironment, TryConnection } from "../call/call.ts";
+import { errorEnd } from "../call/outcome.ts";
+
+export async function* plainStream<I extends DescMessage, O extends DescMessage>(
+  env: CallEnvironment,
+  method: DescMethodStreaming<I, O>,
+  requests: AsyncIterable<MessageInitShape<I>>,
+  options: StreamOptions = {},
+): AsyncGenerator<MessageShape<O>, void> {
+  // Leaving the loop, the caller's abort and the link's end all cut the connection.
+  const cut = new AbortController();
+  const forgetCaller = onAbort(options.signal, () => cut.abort(reasonError("ABORTED", undefined, aborted)));
+  const forgetLink = onAbort(env.ending, (reason) => cut.abort(reason));
+  const connection = env.connection();
+  let token: string | undefined;
+  try {
+    token = await env.signIn.token(cut.signal);
+    const headers = new Headers(options.headers);
+    for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
+    if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    const { transport } = connection;
+    const response = await transport.stream(
+      method,
+      cut.signal,
+      undefined,
+      headers,
+      requests,
+      options.contextValues,
+    );
+    env.heard(response.header, token);
+    options.onHeader?.(response.header);
+    env.answered();
+    yield* response.message;
+    options.onTrailer?.(response.trailer);
+  } catch (error) {
+    if (cut.signal.aborted) throw cut.signal.reason;
+    throw streamError(env, connection, error, token);
+  } finally {
+    forgetCaller();
+    forgetLink();
+    cut.abort();
+  }
+}
+
+const aborted = { outcome: "unknown", tries: 1, progress: "sent" } as const;
+
+function streamError(
+  env: CallEnvironment,
+  connection: TryConnection,
+  error: unknown,
+  token: string | undefined,
+): unknown {
+  if (error instanceof ConnectError) env.heard(error.metadata, token);
+  const facts = { once: false, server: env.server, seen: env.seen, http: connection.http() };
+  env.tryEnded(errorEnd(error, facts), undefined);
+  const fault = faultIn(error);
+  if (fault !== undefined) {
+    connection.fault();
+    const outcome = fault.sent ? "unknown" : "not-run";
+    return reasonError("NO_REPLY", fault.message, { outcome, tries: 1, progress: "sent", cause: fault });
+  }
+  if (!(error instanceof ConnectError)) return error;
+  return new HoldfastError(error.rawMessage, {
+    code: error.code,
+    metadata: error.metadata,
+    details: error.details,
+    cause: error,
+    reason: reasonFrom(error),
+    outcome: "refused",
+    tries: 1,
+    progress: "answered",
+  });
+}

@@ -1,0 +1,17 @@
+/**
+ * The seam to a platform: what a link cannot do with the language alone. Node's and the browser's entries
+ * pass theirs; tests and the simulation pass their own. Nothing looks at globals to find out where it runs.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { HttpClient, HttpOptions } from "../base/http-client.ts";
+import type { Random } from "../base/random.ts";
+
+/** @typeParam Own - the options that only this platform's links have (TLS, the HTTP version). */
+export interface Platform<Own = unknown> {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** A new client with connections of its own; it opens none before its first request. */
+  openHttp(options: HttpOptions, own: Own): HttpClient;
+  /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
+  onWake(fn: () => void): () => void;
+}
