@@ -26,7 +26,7 @@ export function checkAboveZero(
   return [
     {
       ...at,
-      what: `has a ${name} of ${durationText(ms)}`,
+      what: `sets ${name} to ${durationText(ms)}`,
       mend: "Make it longer than zero, or leave it out to take the default.",
     },
   ];
@@ -45,7 +45,7 @@ export function checkNotBelowZero(
   return [
     {
       ...at,
-      what: `has a ${name} of ${durationText(ms)}`,
+      what: `sets ${name} to ${durationText(ms)}`,
       mend: "Make it zero or longer, or leave it out to take the default.",
     },
   ];
@@ -54,7 +54,7 @@ export function checkNotBelowZero(
 function notADuration(at: FaultPlace, name: string, { seconds, nanos }: Duration): Fault {
   return {
     ...at,
-    what: `has a ${name} that is not a duration (seconds: ${seconds}, nanos: ${nanos})`,
+    what: `sets ${name} to what is not a duration (seconds: ${seconds}, nanos: ${nanos})`,
     mend: "Keep seconds within 315576000000 (10,000 years) and nanos within 999999999, both with the same sign.",
   };
 }

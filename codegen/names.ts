@@ -50,15 +50,22 @@ export const referenceNames: ReadonlySet<string> = new Set(["variant"]);
 /** Names that the printed code itself uses. */
 export const usedTypes = ["Promise", "AsyncIterable"] as const;
 const usedParameters = ["link", "request", "requests", "options", "context"];
+/** A module that exports `then` is a promise to whoever imports it with `await import()`. */
+const unsafeExports = ["then"];
 
 /** The member that an rpc becomes: `GetThing` is `getThing`, `Delete` is `delete`, `Then` is `then$`. */
 export function methodName(method: DescMethod): string {
   return unsafeMembers.has(method.localName) ? `${method.localName}$` : method.localName;
 }
 
+/** The same where an interface declares it as a method: a bare `new(...)` there is a constructor. */
+export function methodSignatureName(name: string): string {
+  return name === "new" ? '"new"' : name;
+}
+
 /** The names of all services of a file, no two of them the same. */
 export function serviceNames(file: DescFile): ReadonlyMap<DescService, ServiceNames> {
-  const taken = new Set<string>([...usedTypes, ...usedParameters]);
+  const taken = new Set<string>([...usedTypes, ...usedParameters, ...unsafeExports]);
   // The definitions come first: they are the names that people know from the schema.
   const definitions = new Map(
     file.services.map((service) => [service, take(taken, safeIdentifier(shortName(service)))] as const),

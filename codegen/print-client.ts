@@ -2,6 +2,7 @@
 import type { Printable } from "@bufbuild/protoplugin";
 import { methodComment } from "./comments.ts";
 import type { MethodModel, ServiceModel } from "./model.ts";
+import { methodSignatureName } from "./names.ts";
 import type { PrintedFile } from "./printed-file.ts";
 
 export function printClient(out: PrintedFile, service: ServiceModel): void {
@@ -10,15 +11,22 @@ export function printClient(out: PrintedFile, service: ServiceModel): void {
   if (target !== "js") {
     out.lines(file.jsDoc(desc), [file.export("interface", names.client), " {"]);
     for (const method of methods) {
-      out.lines(file.jsDoc(methodComment(method), "  "), ["  ", method.name, signature(out, method), ";"]);
+      out.lines(file.jsDoc(methodComment(method), "  "), [
+        "  ",
+        methodSignatureName(method.name),
+        signature(out, method),
+        ";",
+      ]);
     }
     out.lines("}", "");
   }
   out.lines(file.jsDoc(`Makes the client of ${desc.typeName} on a link.`));
   const head = file.export(target === "dts" ? "declare function" : "function", names.factory);
-  if (target === "js") out.lines([head, "(link) {"]);
+  // A service without methods has no use for its link, which strict settings object to.
+  const link = methods.length === 0 && target !== "dts" ? "_link" : "link";
+  if (target === "js") out.lines([head, `(${link}) {`]);
   else {
-    const types = ["(link: ", out.contract("Calls"), "): ", names.client];
+    const types = [`(${link}: `, out.contract("Calls"), "): ", names.client];
     out.lines([head, types, target === "dts" ? ";" : " {"]);
   }
   if (target !== "dts") {

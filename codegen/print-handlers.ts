@@ -2,6 +2,7 @@
 import type { Printable } from "@bufbuild/protoplugin";
 import { methodComment } from "./comments.ts";
 import type { MethodModel, ServiceModel } from "./model.ts";
+import { methodSignatureName } from "./names.ts";
 import type { PrintedFile } from "./printed-file.ts";
 
 export function printHandlers(out: PrintedFile, { desc, names, methods }: ServiceModel): void {
@@ -14,7 +15,7 @@ export function printHandlers(out: PrintedFile, { desc, names, methods }: Servic
   for (const method of methods) {
     out.lines(
       file.jsDoc(methodComment(method), "  "),
-      ["  ", method.name, "("],
+      ["  ", methodSignatureName(method.name), "("],
       ["    ", request(out, method), ","],
       ["    context: ", out.contract(context(method)), ","],
       ["  ): ", reply(out, method), ";"],

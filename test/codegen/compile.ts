@@ -1,16 +1,16 @@
 /** Proto text to a request for a generator, by the real compiler. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import {
   type CodeGeneratorRequest,
   CodeGeneratorRequestSchema,
-  CodeGeneratorResponseSchema,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
+import { protocGenEs } from "@bufbuild/protoc-gen-es/dist/cjs/src/protoc-gen-es-plugin.js";
+import type { Plugin } from "@bufbuild/protoplugin";
 import { plugin } from "../../codegen/plugin.ts";
 
 const bin = (name: string): string => join(import.meta.dirname, "../../node_modules/.bin", name);
@@ -19,7 +19,7 @@ const annotations = join(import.meta.dirname, "../../proto");
 /** Files by their path. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Compiles proto files with the annotations at hand; what is not in `without` is to be generated. */
+/** Compiles proto files with the annotations at hand, and asks for all of the files. */
 export function compile(files: Files, parameter = ""): CodeGeneratorRequest {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-codegen-"));
   try {
@@ -32,13 +32,11 @@ export function compile(files: Files, parameter = ""): CodeGeneratorRequest {
       maxBuffer: 64 * 1024 * 1024,
       stdio: ["ignore", "pipe", "pipe"],
     });
-    const protoFile = fromBinary(FileDescriptorSetSchema, image).file;
-    return create(CodeGeneratorRequestSchema, {
-      protoFile,
-      sourceFileDescriptors: protoFile.filter(({ name }) => name in files),
-      fileToGenerate: Object.keys(files),
-      parameter,
-    });
+    const request = create(CodeGeneratorRequestSchema);
+    request.fileToGenerate = Object.keys(files);
+    request.parameter = parameter;
+    request.protoFile.push(...fromBinary(FileDescriptorSetSchema, image).file);
+    return request;
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -51,13 +49,8 @@ export function generate(request: CodeGeneratorRequest): Record<string, string> 
 
 /** What protoc-gen-es makes of the same request. */
 export function generateBase(request: CodeGeneratorRequest, parameter: string): Record<string, string> {
-  const answer = execFileSync(bin("protoc-gen-es"), {
-    input: toBinary(CodeGeneratorRequestSchema, { ...request, parameter }),
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  const { file } = fromBinary(CodeGeneratorResponseSchema, answer);
+  // Its types are those of the CommonJS build; the values are the same.
+  const base = protocGenEs as unknown as Plugin;
+  const { file } = base.run({ ...request, parameter });
   return Object.fromEntries(file.map(({ name, content }) => [name, content]));
 }
-
-/** The version of the generator as its files name it. */
-export const { version } = createRequire(import.meta.url)("holdfast/package.json") as { version: string };
