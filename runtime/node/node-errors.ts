@@ -107,7 +107,11 @@ const underWay: readonly Recogniser[] = [
     kind: "cut",
     text: "can no longer be reached over the network",
   },
-  { codes: [/^HPE_/], kind: "not-our-answer", text: "answered in something that is not HTTP/1.1" },
+  {
+    codes: [/^HPE_/],
+    kind: "not-our-answer",
+    text: "answered in something that is not HTTP/1.1. A server of HTTP/2 needs the link without httpVersion",
+  },
   {
     codes: [/^ERR_HTTP2_/, /^NGHTTP2_/, "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
     kind: "cut",

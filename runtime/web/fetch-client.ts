@@ -117,7 +117,7 @@ class FetchClient implements HttpClient {
       body: bodyOf(response.body, {
         over,
         cancel: () => ended.abort(),
-        faultOf: (error) =>
+        faultOf: (error): unknown =>
           ended.signal.aborted ? ended.signal.reason : fetchFault(this.#options.origin, error),
       }),
       trailer: new Headers(), // fetch has none
