@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { callKeepMs, firstSentAheadMsMost } from "../../runtime/base/constants.ts";
+import type { Entry } from "../store/store.ts";
+import { firstSentMsOf, type KeyState, meet, type TryFacts, type Verdict } from "./entry.ts";
+import type { Compared } from "./fingerprint.ts";
+
+const nowMs = 1_000_000_000_000;
+const fenceMs = nowMs - 1_000_000;
+
+function asked(
+  changes: { method?: string; schema?: number; print?: number; version?: number } = {},
+): Compared {
+  return {
+    method: changes.method ?? "a.B.C",
+    fingerprint: {
+      version: changes.version ?? 1,
+      schema: Uint8Array.of(changes.schema ?? 1),
+      print: Uint8Array.of(changes.print ?? 1),
+    },
+  };
+}
+
+/** How a try stands to what the journal has. */
+const tries = {
+  fresh: { request: asked(), seq: 11, firstSentMs: nowMs },
+  plain: { request: asked(), seq: undefined, firstSentMs: undefined },
+  belowWatermark: { request: asked(), seq: 10, firstSentMs: nowMs },
+  beforeFence: { request: asked(), seq: 11, firstSentMs: fenceMs - 1 },
+  atFence: { request: asked(), seq: 11, firstSentMs: fenceMs },
+  expired: { request: asked(), seq: 11, firstSentMs: nowMs - callKeepMs },
+  ahead: { request: asked(), seq: 11, firstSentMs: nowMs + firstSentAheadMsMost + 1 },
+  littleAhead: { request: asked(), seq: 11, firstSentMs: nowMs + firstSentAheadMsMost },
+  otherRequest: { request: asked({ print: 2 }), seq: 11, firstSentMs: nowMs },
+  otherMethod: { request: asked({ method: "a.B.D" }), seq: 11, firstSentMs: nowMs },
+  otherSchema: { request: asked({ schema: 2, print: 2 }), seq: 11, firstSentMs: nowMs },
+  otherVersion: { request: asked({ version: 2, print: 2 }), seq: 11, firstSentMs: nowMs },
+  otherSchemaAndMethod: { request: asked({ schema: 2, method: "a.B.D" }), seq: 11, firstSentMs: nowMs },
+} satisfies Record<string, TryFacts>;
+
+const entry: Entry = {
+  ...asked(),
+  space: "by ada",
+  id: "id",
+  quota: "by ada",
+  seat: undefined,
+  firstSentMs: undefined,
+  outcome: { kind: "marker" },
+  endedAtMs: nowMs,
+};
+const standing = { watermark: 10, forgottenBeforeMs: fenceMs, nowMs, keepMs: callKeepMs };
+
+const states = {
+  absent: { kind: "absent", ...standing, fullForMs: undefined },
+  full: { kind: "absent", ...standing, fullForMs: 5 },
+  running: { kind: "running", request: asked() },
+  kept: { kind: "kept", entry },
+} satisfies Record<string, KeyState>;
+
+type Expected =
+  | Exclude<Verdict["kind"], "refuse">
+  | "join skipped"
+  | "repeat skipped"
+  | (Verdict & { kind: "refuse" })["reason"];
+
+/** Total: a new state or a new kind of try does not compile until its row is written. */
+const table: Record<keyof typeof tries, Record<keyof typeof states, Expected>> = {
+  fresh: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
+  plain: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
+  belowWatermark: { absent: "CALL_STALE", full: "CALL_STALE", running: "join", kept: "repeat" },
+  beforeFence: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
+  atFence: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
+  expired: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
+  ahead: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
+  littleAhead: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
+  otherRequest: { absent: "run", full: "JOURNAL_FULL", running: "CALL_ID_REUSED", kept: "CALL_ID_REUSED" },
+  otherMethod: { absent: "run", full: "JOURNAL_FULL", running: "CALL_ID_REUSED", kept: "CALL_ID_REUSED" },
+  otherSchema: { absent: "run", full: "JOURNAL_FULL", running: "join skipped", kept: "repeat skipped" },
+  otherVersion: { absent: "run", full: "JOURNAL_FULL", running: "join skipped", kept: "repeat skipped" },
+  otherSchemaAndMethod: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "CALL_ID_REUSED",
+    kept: "CALL_ID_REUSED",
+  },
+};
+
+function short(verdict: Verdict): string {
+  if (verdict.kind === "refuse") return verdict.reason;
+  return "skipped" in verdict && verdict.skipped ? `${verdict.kind} skipped` : verdict.kind;
+}
+
+describe("what a try meets", () => {
+  for (const [name, row] of Object.entries(table)) {
+    for (const [state, expected] of Object.entries(row)) {
+      it(`${name} × ${state}: ${expected}`, () => {
+        const verdict = meet(tries[name as keyof typeof tries], states[state as keyof typeof states]);
+        expect(short(verdict)).toBe(expected);
+      });
+    }
+  }
+
+  it("says which of three ways a call was forgotten", () => {
+    const texts = (["ahead", "expired", "beforeFence"] as const).map((name) => {
+      const verdict = meet(tries[name], states.absent);
+      return "what" in verdict ? verdict.what : "";
+    });
+    expect(texts[0]).toContain("first sent 300 s from now");
+    expect(texts[1]).toContain("longer ago than calls are kept");
+    expect(texts[2]).toContain("has forgotten");
+  });
+});
+
+it("takes a server time as it comes, and counts an age from the arrival", () => {
+  expect(firstSentMsOf({ serverMs: 5 }, 100)).toBe(5);
+  expect(firstSentMsOf({ agoMs: 5 }, 100)).toBe(95);
+});
