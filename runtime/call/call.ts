@@ -20,6 +20,7 @@ import { throttledFirstWaitMs, tryBeyondHandlerMs } from "../base/constants.ts";
 import { chooseBudgetMs, type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import type { Progress } from "../base/errors.ts";
+import { type Log, shortId } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "./backoff.ts";
@@ -46,6 +47,7 @@ export interface TryConnection {
 
 /** What a call needs of its link. */
 export interface CallEnvironment extends StampOptions {
+  readonly log: Log;
   readonly random: Random;
   readonly timing: Timing;
   readonly server: "holdfast" | "plain";
@@ -172,9 +174,10 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#env.gate.report("nothing");
         throw error;
       }
-      this.#env.gate.report(gateReport(end));
+      this.#env.gate.report(this.#endsWithoutServer(end) ? "nothing" : gateReport(end));
       if (end.kind === "reply") {
         this.#env.tryEnded(end, undefined);
+        this.#trace(isRepeat(end.response) ? "answered with what was kept" : "answered", undefined);
         this.#options.onHeader?.(end.response.header);
         this.#options.onTrailer?.(end.response.trailer);
         return end.response.message;
@@ -191,7 +194,6 @@ class Call<I extends DescMessage, O extends DescMessage> {
     signal: AbortSignal,
   ): Promise<void> {
     this.#note(end);
-    const noServer = end.kind === "connection-fault" && this.#env.isNoServer(end.fault);
     const next = nextStep(end, {
       delivery: this.#repeatable ? "repeatable" : "atMostOnce",
       once: this.#once,
@@ -199,12 +201,15 @@ class Call<I extends DescMessage, O extends DescMessage> {
       refreshed: this.#refreshed,
       canRefresh: this.#env.signIn.canRefresh,
       mayHaveRun: this.#mayHaveRun,
-      // A call without an end waits for its server, as a stream does.
-      noServer: noServer && this.#budgetMs !== Number.POSITIVE_INFINITY,
+      noServer: this.#endsWithoutServer(end),
     });
     if (end.kind === "connection-fault") connection.fault();
     const waitMs = next.kind === "wait" ? this.#waitMs(next.hintMs, next.throttled) : undefined;
-    if (!(next.kind === "end" && next.reason === "NO_SERVER")) this.#env.tryEnded(end, waitMs);
+    if (!this.#endsWithoutServer(end)) this.#env.tryEnded(end, waitMs);
+    this.#trace(
+      endText(end),
+      next.kind === "wait" ? `again in ${Math.round(waitMs ?? 0)} ms` : nextTexts[next.kind],
+    );
     switch (next.kind) {
       case "reconnect":
         return;
@@ -221,6 +226,24 @@ class Call<I extends DescMessage, O extends DescMessage> {
       case "end":
         throw errorOfTry(end, next.outcome, next.reason, this.#callFacts());
     }
+  }
+
+  /** A call without an end waits for its server, as a stream does; one with a budget ends at once. */
+  #endsWithoutServer(end: TryEnd): boolean {
+    if (end.kind !== "connection-fault" || this.#budgetMs === Number.POSITIVE_INFINITY) return false;
+    return this.#env.isNoServer(end.fault);
+  }
+
+  /** One line for each try, for whoever looks into what a call does. */
+  #trace(what: string, next: string | undefined): void {
+    const { method } = this.#definition;
+    const callId = this.#stamp?.callId;
+    this.#env.log.info(
+      `${method.parent.typeName}/${method.name} try ${this.#tries}: ${what}${next === undefined ? "" : `, ${next}`}`,
+      {
+        ...(callId === undefined ? {} : { call: shortId(callId) }),
+      },
+    );
   }
 
   #waitMs(hintMs: number, throttled: boolean): number {
@@ -344,6 +367,21 @@ class Call<I extends DescMessage, O extends DescMessage> {
 function gateReport(end: TryEnd): "answered" | "fault" | "nothing" {
   if (end.kind === "connection-fault") return "fault";
   return end.kind === "program-fault" ? "nothing" : "answered";
+}
+
+const nextTexts = {
+  reconnect: "again when the server answers a probe",
+  refresh: "again with a fresh token",
+  end: "the call ends",
+} as const;
+
+function endText(end: Exclude<TryEnd, { kind: "reply" }>): string {
+  const cause = end.kind === "connection-fault" ? end.fault : end.error;
+  return `${end.kind.replace("-", " ")}: ${cause instanceof Error ? cause.message : "no mark of a holdfast server"}`;
+}
+
+function isRepeat(response: UnaryResponse): boolean {
+  return response.header.has(headerNames.repeat) || response.trailer.has(headerNames.repeat);
 }
 
 function hasLeft(http: HttpProgress | undefined): boolean {

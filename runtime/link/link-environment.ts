@@ -17,6 +17,7 @@ import {
 } from "../base/constants.ts";
 import type { Clock } from "../base/clock.ts";
 import { reasonError, reasonFrom } from "../base/errors.ts";
+import { type Log, silentLog } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Reason } from "../base/reasons.ts";
 import { onAbort } from "../base/signals.ts";
@@ -59,6 +60,7 @@ export interface LinkView {
 export class LinkEnvironment implements CallEnvironment {
   readonly clock: Clock;
   readonly random: Random;
+  readonly log: Log;
   readonly timing: Timing;
   readonly server: "holdfast" | "plain";
   readonly gate: Gate;
@@ -89,6 +91,7 @@ export class LinkEnvironment implements CallEnvironment {
     this.line = view.line;
     this.clock = options.clock ?? platform.clock;
     this.random = options.random ?? platform.random;
+    this.log = options.log ?? silentLog;
     this.timing = parts.timing;
     this.server = options.server ?? "holdfast";
     this.lane = new Lane(newId(this.random));

@@ -34,6 +34,7 @@ export interface LinkOptions {
   readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Hears of each try: how it ended and what follows. Default: nobody. */
   readonly log?: Log;
 }
 

@@ -1,0 +1,101 @@
+/**
+ * The board on the command line: `npm run board -- post "buy milk"`. Each command is one call; while the server
+ * does not answer, one line on stderr says so, and the call goes on inside its budget.
+ */
+import { Command } from "commander";
+import { HoldfastError, type Link, linkOf } from "holdfast";
+import { type BoardClient, boardClient } from "./gen/board/v1/board_holdfast.ts";
+import { type Item, ItemState } from "./gen/board/v1/board_pb.ts";
+import { lineAfterAWhile } from "./terminal-line.ts";
+
+const program = new Command("board")
+  .description("A small issue board for people and agents")
+  .option("--url <url>", "where the board's server is", process.env["BOARD_URL"] ?? "http://127.0.0.1:8080")
+  .option("--as <name>", "who you are", process.env["BOARD_USER"] ?? process.env["USER"] ?? "somebody")
+  .option("--budget <seconds>", "how long a call may take", Number);
+
+interface Settings {
+  readonly url: string;
+  readonly as: string;
+  readonly budget?: number;
+}
+
+/** Runs one command on a link of its own, and ends with the exit code that a shell expects. */
+async function withBoard(
+  use: (board: BoardClient, options: { timeoutMs?: number }) => Promise<void>,
+): Promise<void> {
+  const { url, as, budget } = program.opts<Settings>();
+  let link: Link | undefined;
+  try {
+    link = linkOf(url, { account: as, token: () => as });
+    const forget = lineAfterAWhile(link, process.stderr);
+    try {
+      await use(boardClient(link), budget === undefined ? {} : { timeoutMs: budget * 1000 });
+    } finally {
+      forget();
+    }
+  } catch (error) {
+    process.exitCode = 1;
+    process.stderr.write(`board: ${error instanceof HoldfastError ? error.rawMessage : String(error)}\n`);
+  } finally {
+    await link?.close();
+  }
+}
+
+const states: Readonly<Record<ItemState, string>> = {
+  [ItemState.UNSPECIFIED]: "",
+  [ItemState.OPEN]: "open",
+  [ItemState.CLAIMED]: "claimed",
+  [ItemState.CLOSED]: "closed",
+};
+
+function show(item: Item | undefined): void {
+  if (item === undefined) return;
+  const holder = item.heldBy === "" ? "" : ` by ${item.heldBy}`;
+  const typing = item.typing === "" ? "" : ` (${item.typing} is typing)`;
+  process.stdout.write(
+    `${item.id.padEnd(10)} ${(states[item.state] + holder).padEnd(20)} ${item.title}${typing}\n`,
+  );
+}
+
+program
+  .command("list")
+  .description("show the items, newest first")
+  .option("--all", "also the closed ones", false)
+  .action(({ all }: { all: boolean }) =>
+    withBoard(async (board, options) => {
+      const { items } = await board.list({ all }, options);
+      for (const item of items) show(item);
+      if (items.length === 0) process.stdout.write("nothing to do\n");
+    }),
+  );
+program
+  .command("post <title>")
+  .description("put an item on the board")
+  .action((title: string) =>
+    withBoard(async (board, options) => show((await board.post({ title }, options)).item)),
+  );
+program
+  .command("claim <id>")
+  .description("take an item")
+  .action((id: string) =>
+    withBoard(async (board, options) => show((await board.claim({ id }, options)).item)),
+  );
+program
+  .command("release <id>")
+  .description("give an item back")
+  .action((id: string) =>
+    withBoard(async (board, options) => show((await board.release({ id }, options)).item)),
+  );
+program
+  .command("close <id>")
+  .description("say that an item is done")
+  .action((id: string) =>
+    withBoard(async (board, options) => show((await board.close({ id }, options)).item)),
+  );
+program
+  .command("typing <id>")
+  .description("say that you are writing on an item")
+  .action((id: string) => withBoard(async (board, options) => void (await board.typing({ id }, options))));
+
+await program.parseAsync();

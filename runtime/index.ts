@@ -1,0 +1,29 @@
+/** The neutral surface: what every platform's entry gives again. */
+export type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+export { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
+export type { CallOptions, Calls, StreamOptions } from "./base/calls.ts";
+export { type Clock, systemClock, type Timer } from "./base/clock.ts";
+export { ConnectionFault, type FaultKind } from "./base/connection-fault.ts";
+export { defaultTiming, type Timing } from "./base/constants.ts";
+export type {
+  CommandDefinition,
+  HeartbeatDefinition,
+  MethodDefinition,
+  OutboxMode,
+  PlainStreamDefinition,
+  QueryDefinition,
+  ServiceDefinition,
+  SignalDefinition,
+  StreamDefinition,
+  UnaryDefinition,
+} from "./base/definition.ts";
+export { HoldfastError, type Progress } from "./base/errors.ts";
+export { consoleLog, type Log, silentLog } from "./base/log.ts";
+export { type Random, systemRandom } from "./base/random.ts";
+export { type Outcome, type Reason, reasons } from "./base/reasons.ts";
+export type { Watchable } from "./base/watchable.ts";
+export { SignInGone, type TokenRequest, type TokenSource } from "./call/sign-in.ts";
+export type { Link } from "./link/link.ts";
+export { linkLine } from "./link/link-line.ts";
+export type { LinkOptions } from "./link/link-options.ts";
+export type { LinkState } from "./link/link-state.ts";
