@@ -42,19 +42,18 @@ async function withBoard(
   }
 }
 
-const states: Readonly<Record<ItemState, string>> = {
-  [ItemState.UNSPECIFIED]: "",
-  [ItemState.OPEN]: "open",
-  [ItemState.CLAIMED]: "claimed",
-  [ItemState.CLOSED]: "closed",
-};
+const states = new Map<ItemState, string>([
+  [ItemState.OPEN, "open"],
+  [ItemState.CLAIMED, "claimed"],
+  [ItemState.CLOSED, "closed"],
+]);
 
 function show(item: Item | undefined): void {
   if (item === undefined) return;
   const holder = item.heldBy === "" ? "" : ` by ${item.heldBy}`;
   const typing = item.typing === "" ? "" : ` (${item.typing} is typing)`;
   process.stdout.write(
-    `${item.id.padEnd(10)} ${(states[item.state] + holder).padEnd(20)} ${item.title}${typing}\n`,
+    `${item.id.padEnd(10)} ${`${states.get(item.state) ?? ""}${holder}`.padEnd(20)} ${item.title}${typing}\n`,
   );
 }
 
@@ -96,6 +95,10 @@ program
 program
   .command("typing <id>")
   .description("say that you are writing on an item")
-  .action((id: string) => withBoard(async (board, options) => void (await board.typing({ id }, options))));
+  .action((id: string) =>
+    withBoard(async (board, options) => {
+      await board.typing({ id }, options);
+    }),
+  );
 
 await program.parseAsync();

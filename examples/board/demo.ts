@@ -1,0 +1,191 @@
+/**
+ * The main job, shown: a server and a client with a bad network between them. Connections are cut, replies are
+ * lost after the work is done, the server is away for three seconds; every try, fault, wait and repeat is
+ * printed, and at the end a table that shows that each command ran once.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { styleText } from "node:util";
+import { HoldfastError, type Interceptor, type Link, linkLine, linkOf, type Log } from "holdfast";
+import { faultyProxy, type FaultyProxy } from "holdfast/testing/node";
+import { type BoardClient, boardClient } from "./gen/board/v1/board_holdfast.ts";
+
+const startedAt = performance.now();
+
+type Who = "client" | "network" | "server" | "demo";
+const colors = { client: "cyan", network: "yellow", server: "green", demo: "bold" } as const;
+
+function say(who: Who, text: string): void {
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(2).padStart(6);
+  process.stdout.write(`${seconds} s  ${styleText(colors[who], who.padEnd(8))} ${text}\n`);
+}
+
+/** What is known of each command, by its call ID. */
+interface Row {
+  readonly command: string;
+  tries: number;
+  runs: number;
+  outcome: string;
+}
+const rows = new Map<string, Row>();
+
+function row(callId: string, command: string): Row {
+  const known = rows.get(callId) ?? { command, tries: 0, runs: 0, outcome: "" };
+  rows.set(callId, known);
+  return known;
+}
+
+/** The server in a process of its own; it tells of each run of a handler. */
+async function startServer(): Promise<{ child: ChildProcess; port: number }> {
+  const path = fileURLToPath(new URL("server.ts", import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, path, "--port", "0", "--runs"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return new Promise((resolve, reject) => {
+    child.once("exit", (code) =>
+      reject(new Error(`the server ended with ${String(code)} before it listened`)),
+    );
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      const at = /^the board is at .*:(\d+)$/.exec(line);
+      if (at !== null) resolve({ child, port: Number(at[1]) });
+      const [word, method, callId] = line.split(" ");
+      if (word !== "ran" || method === undefined || callId === undefined) return;
+      row(callId, method).runs += 1;
+      say("server", `runs ${method} (call ${callId.slice(0, 8)}…)`);
+    });
+  });
+}
+
+/** A Connect interceptor sees every try: its headers, its reply. */
+const watchTries: Interceptor = (next) => async (request) => {
+  const header = request.header.get("holdfast-call");
+  const callId = /^"([^"]+)"/.exec(header ?? "")?.[1];
+  const name = request.method.name.toLowerCase();
+  const tries = /;t=(\d+)/.exec(header ?? "")?.[1];
+  say(
+    "client",
+    `sends ${name}${callId === undefined ? "" : ` (call ${callId.slice(0, 8)}…, try ${tries ?? "1"})`}`,
+  );
+  if (callId !== undefined) row(callId, name).tries += 1;
+  return next(request);
+};
+
+/** The link tells how each try ended, and what follows. */
+const clientLog: Log = {
+  info: (text) =>
+    say(
+      "client",
+      text.replace(/^board\.v1\.BoardService\//, "").replace(/^\w+/, (name) => name.toLowerCase()),
+    ),
+  warn: (text) => say("client", text),
+  error: (text) => say("client", text),
+};
+
+/** Makes a call, and notes what its program sees of it. */
+async function call(
+  title: string,
+  made: Promise<unknown>,
+  lastCall: () => string | undefined,
+): Promise<void> {
+  try {
+    await made;
+    say("demo", `${title}: done`);
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    say("demo", `${title}: ${String(error.outcome)}, "${error.rawMessage}"`);
+    const known = rows.get(error.callId ?? lastCall() ?? "");
+    if (known !== undefined) known.outcome = String(error.outcome);
+  }
+}
+
+async function play(board: BoardClient, bob: BoardClient, proxy: FaultyProxy): Promise<void> {
+  const last = (): string | undefined => [...rows.keys()].at(-1);
+  say("demo", styleText("bold", "1. A quiet network"));
+  await call("post", board.post({ title: "buy milk" }), last);
+
+  say("demo", styleText("bold", "2. The connection is cut while a command is on its way"));
+  const sent = proxy.next("requestBytes");
+  const cut = call("post", board.post({ title: "water the plants" }), last);
+  await sent;
+  proxy.cut();
+  say("network", "cuts the connection");
+  await cut;
+
+  say("demo", styleText("bold", "3. The reply is lost after the work is done"));
+  proxy.replies.lost = true;
+  const lost = proxy.next("replyLost");
+  const claim = call("claim", board.claim({ id: "issue-1" }), last);
+  await lost;
+  say("network", "swallows the reply, then cuts the connection");
+  proxy.cut();
+  proxy.replies.lost = false;
+  await claim;
+
+  say("demo", styleText("bold", '4. A "no" whose reply is lost stays a "no"'));
+  await call("list", bob.list({}), last);
+  proxy.replies.lost = true;
+  const lostNo = proxy.next("replyLost");
+  const no = call("claim by bob", bob.claim({ id: "issue-1" }), last);
+  await lostNo;
+  say("network", "swallows the reply, then cuts the connection");
+  proxy.cut();
+  proxy.replies.lost = false;
+  await no;
+
+  say("demo", styleText("bold", "5. The server is away for three seconds"));
+  await proxy.refuse();
+  proxy.cut();
+  say("network", "nobody listens any more");
+  const away = Promise.all([
+    call("release", board.release({ id: "issue-1" }), last),
+    call("list", board.list({}), last),
+    call("post", board.post({ title: "call the bank" }), last),
+  ]);
+  await sleep(3_000);
+  await proxy.accept();
+  say("network", "the server is back");
+  await away;
+}
+
+function table(): boolean {
+  process.stdout.write(
+    `\n${"command".padEnd(10)}${"call".padEnd(12)}${"tries".padEnd(7)}${"ran".padEnd(6)}outcome\n`,
+  );
+  for (const [callId, { command, tries, runs, outcome }] of rows) {
+    const line = `${command.padEnd(10)}${callId.slice(0, 8).padEnd(12)}${String(tries).padEnd(7)}${String(runs).padEnd(6)}${outcome}`;
+    process.stdout.write(`${line}\n`);
+  }
+  return [...rows.values()].every(({ runs }) => runs === 1);
+}
+
+function showState(link: Link, name: string): void {
+  let shown = "idle";
+  link.state.subscribe((state) => {
+    // Each change once; a down that goes on with another cause is no change.
+    if (state.kind !== shown) say("client", `${name}'s link: ${linkLine(state, Date.now()) ?? state.kind}`);
+    shown = state.kind;
+  });
+}
+
+const { child, port } = await startServer();
+const proxy = await faultyProxy({ target: { port } });
+const options = { interceptors: [watchTries], log: clientLog };
+const ada = linkOf(proxy.origin, { ...options, account: "ada", token: () => "ada" });
+const bob = linkOf(proxy.origin, { ...options, account: "bob", token: () => "bob" });
+showState(ada, "ada");
+showState(bob, "bob");
+let onceEach = false;
+try {
+  await play(boardClient(ada), boardClient(bob), proxy);
+  for (const known of rows.values()) known.outcome ||= "replied";
+  onceEach = table();
+} finally {
+  await Promise.all([ada.close(), bob.close()]);
+  await proxy.close();
+  child.removeAllListeners("exit");
+  child.kill();
+}
+process.stdout.write(onceEach ? "\nstart: ok, each command ran once\n" : "\nstart: failed, see the table\n");
+process.exitCode = onceEach ? 0 : 1;
