@@ -1,0 +1,105 @@
+/**
+ * Who may run and who waits: counts and queues alone, without a clock or a promise.
+ *
+ * One caller must not starve the others, so each has its own limits, and callers that wait take turns.
+ *
+ * Source: design "Quality: Security"; reliability decision D26.
+ */
+import type { Limits } from "../runtime/base/limits.ts";
+
+export type AdmissionLimits = Pick<
+  Limits,
+  "runningPerCallerMost" | "waitingPerCallerMost" | "runningMost" | "waitingMost"
+>;
+
+/** `T` is what the caller of this class knows a request by. */
+export class AdmissionState<T> {
+  readonly #limits: AdmissionLimits;
+  readonly #running = new Map<string, number>();
+  /** Requests that wait, by caller; the callers in the order of their next turn. */
+  readonly #queues = new Map<string, Set<T>>();
+  #runningCount = 0;
+  #waitingCount = 0;
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  get runningCount(): number {
+    return this.#runningCount;
+  }
+
+  get waitingCount(): number {
+    return this.#waitingCount;
+  }
+
+  /** A request comes: it runs, waits, or is sent away. */
+  enter(caller: string, request: T): "run" | "wait" | "shed" {
+    const queue = this.#queues.get(caller);
+    if (queue === undefined && this.#hasRoom(caller)) {
+      this.#run(caller);
+      return "run";
+    }
+    const full = this.#waitingCount >= this.#limits.waitingMost;
+    if (full || (queue?.size ?? 0) >= this.#limits.waitingPerCallerMost) return "shed";
+    this.#waitingCount += 1;
+    if (queue === undefined) this.#queues.set(caller, new Set([request]));
+    else queue.add(request);
+    return "wait";
+  }
+
+  /** A request that ran is over; gives those that run now. */
+  leave(caller: string): T[] {
+    const count = this.#running.get(caller) ?? 0;
+    if (count === 0) return [];
+    if (count === 1) this.#running.delete(caller);
+    else this.#running.set(caller, count - 1);
+    this.#runningCount -= 1;
+    return this.#next();
+  }
+
+  /** A request that waits gives up. */
+  drop(caller: string, request: T): void {
+    const queue = this.#queues.get(caller);
+    if (queue?.delete(request) !== true) return;
+    this.#waitingCount -= 1;
+    if (queue.size === 0) this.#queues.delete(caller);
+  }
+
+  /** All that wait, which wait no longer. */
+  dropAll(): T[] {
+    const all = [...this.#queues.values()].flatMap((queue) => [...queue]);
+    this.#queues.clear();
+    this.#waitingCount = 0;
+    return all;
+  }
+
+  #next(): T[] {
+    const started: T[] = [];
+    for (const [caller, queue] of [...this.#queues]) {
+      if (this.#runningCount >= this.#limits.runningMost) break;
+      if (!this.#hasRoom(caller)) continue;
+      const [request] = queue;
+      if (request === undefined) continue;
+      this.drop(caller, request);
+      this.#run(caller);
+      started.push(request);
+      // Behind the others, if it has more.
+      if (queue.size > 0) {
+        this.#queues.delete(caller);
+        this.#queues.set(caller, queue);
+      }
+    }
+    return started;
+  }
+
+  #hasRoom(caller: string): boolean {
+    const { runningPerCallerMost, runningMost } = this.#limits;
+    return this.#runningCount < runningMost && (this.#running.get(caller) ?? 0) < runningPerCallerMost;
+  }
+
+  #run(caller: string): void {
+    this.#running.set(caller, (this.#running.get(caller) ?? 0) + 1);
+    this.#runningCount += 1;
+  }
+}

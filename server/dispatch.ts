@@ -1,0 +1,164 @@
+/**
+ * From a decoded request to its handler and back, whatever carried it: commands with a call ID through the
+ * journal, everything else straight.
+ *
+ * Source: design "The journal"; reliability decision D10.
+ */
+import { create, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../runtime/base/clock.ts";
+import { handlerMostMs } from "../runtime/base/constants.ts";
+import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
+import type { Log } from "../runtime/base/log.ts";
+import { type Carried, createContext } from "./context.ts";
+import type { Guest } from "./entrance.ts";
+import { errorOfThrow } from "./handler-errors.ts";
+import type { Handler } from "./implement.ts";
+import type { Answer, Journal } from "./journal/answer.ts";
+import type { UnaryAnswer } from "./http/exchange.ts";
+
+export interface DispatchParts {
+  readonly journal: Journal;
+  readonly handler: (definition: MethodDefinition) => Handler;
+  /** Aborts in the last seconds of a drain. */
+  readonly shutdown: AbortSignal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** One unary request on its way to its handler. */
+export interface UnaryCall {
+  readonly definition: UnaryDefinition;
+  readonly request: Message;
+  readonly carried: Carried;
+  readonly guest: Guest;
+}
+
+/** Runs a unary request. Never rejects. The guest's turn is given back when the handler has ended. */
+export function dispatch(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
+  const { definition } = call;
+  if (definition.kind !== "command") return runQuery(call, parts);
+  return call.guest.call === undefined
+    ? runWithoutId(call, definition, parts)
+    : runOnce(call, definition, parts);
+}
+
+async function runOnce(
+  call: UnaryCall,
+  definition: CommandDefinition,
+  parts: DispatchParts,
+): Promise<Answer> {
+  const { request, carried, guest } = call;
+  if (guest.call === undefined) throw new TypeError("a command that runs once has a call ID");
+  const work = { began: false };
+  const answer = await parts.journal.run(
+    {
+      definition,
+      request,
+      caller: guest.key,
+      expectedTag: guest.expectedTag,
+      call: guest.call,
+      scope: "",
+      waiting: carried.signal,
+    },
+    ({ signal }) => {
+      work.began = true;
+      return handle(call, parts, signal);
+    },
+  );
+  if (!work.began) guest.turn.leave();
+  return answer;
+}
+
+/** A query, signal or heartbeat: it has no more to do when nobody waits for it. */
+async function runQuery(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
+  const { signal } = call.carried;
+  return settled(handle(call, parts, signal), signal, undefined);
+}
+
+/**
+ * A plain client's command without an ID: like a call with one its work outlives the wait, but nothing keeps a
+ * repeat from running again. So a fault is no reason for a new try: whether it took effect, nobody knows.
+ */
+async function runWithoutId(
+  call: UnaryCall,
+  definition: CommandDefinition,
+  parts: DispatchParts,
+): Promise<UnaryAnswer> {
+  const limit = new AbortController();
+  const stop = (): void => limit.abort(new ConnectError("the server is closing", Code.Unavailable));
+  const late = (): void =>
+    limit.abort(new ConnectError("the handler took longer than it may", Code.DeadlineExceeded));
+  const timer = parts.clock.timer(definition.handlerMostMs ?? handlerMostMs, late, { background: true });
+  parts.shutdown.addEventListener("abort", stop);
+  const work = handle(call, parts, limit.signal).finally(() => {
+    timer.cancel();
+    parts.shutdown.removeEventListener("abort", stop);
+  });
+  return settled(work, call.carried.signal, "unknown");
+}
+
+/** Refusals of a handler, which change nothing. */
+const refusalCodes: readonly Code[] = [
+  Code.InvalidArgument,
+  Code.NotFound,
+  Code.AlreadyExists,
+  Code.PermissionDenied,
+  Code.FailedPrecondition,
+  Code.OutOfRange,
+  Code.Unimplemented,
+];
+
+/** The answer to work that nobody keeps, or, once the client waits no longer, that fact. */
+async function settled(
+  work: Promise<Message>,
+  waiting: AbortSignal,
+  faultMark: "unknown" | undefined,
+): Promise<UnaryAnswer> {
+  const command = faultMark !== undefined;
+  try {
+    const reply = await untilAborted(work, waiting);
+    return { mark: command ? "ran" : undefined, repeat: false, result: { reply } };
+  } catch (thrown) {
+    const error = thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Internal);
+    const refused = command && refusalCodes.includes(error.code);
+    return { mark: refused ? "refused" : faultMark, repeat: false, result: { error } };
+  }
+}
+
+/** Waits for the turn, runs the handler and makes its reply a message; rejects with a ConnectError. */
+async function handle(call: UnaryCall, parts: DispatchParts, signal: AbortSignal): Promise<Message> {
+  const { definition, request, carried, guest } = call;
+  try {
+    await guest.turn.start();
+    const context = createContext(contextParts(guest, parts), carried, signal);
+    const reply = await parts.handler(definition)(request, context);
+    return create(definition.method.output, reply as Message);
+  } catch (error) {
+    throw errorOfThrow(error, definition, parts.log);
+  } finally {
+    guest.turn.leave();
+  }
+}
+
+/** The parts of a context that come from the guest. */
+export function contextParts(
+  guest: Guest,
+  parts: Pick<DispatchParts, "clock" | "log">,
+): Parameters<typeof createContext>[0] {
+  const { caller, session, deadline } = guest;
+  return { caller, session, deadline, callId: guest.call?.id, log: parts.log, clock: parts.clock };
+}
+
+/** The promise's outcome, or the signal's reason if that comes first; a later rejection is nobody's. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const gone = (): void => {
+      const reason: unknown = signal.reason;
+      reject(reason instanceof ConnectError ? reason : new ConnectError("the client is gone", Code.Canceled));
+    };
+    if (signal.aborted) gone();
+    else signal.addEventListener("abort", gone, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", gone));
+  });
+}

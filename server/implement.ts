@@ -1,0 +1,71 @@
+/**
+ * A service's handlers, bound to its methods and checked when the server is put together: what is missing is
+ * said before the first request.
+ */
+import type { MethodDefinition, ServiceDefinition } from "../runtime/base/definition.ts";
+
+/** A handler as the dispatcher calls it. The generated types hold what its request and its reply are. */
+export type Handler = (request: unknown, context: unknown) => unknown;
+
+/** The handlers of all services of a server. */
+export class Implementations {
+  readonly #handlers = new Map<MethodDefinition, Handler>();
+  readonly #services = new Set<string>();
+  #sealed = false;
+
+  /**
+   * Takes a service's handlers.
+   *
+   * @throws TypeError for what is no definition, a missing handler, or a service that is implemented already.
+   */
+  add(definition: ServiceDefinition<never>, handlers: unknown): void {
+    const name = serviceName(definition);
+    if (this.#sealed) {
+      throw new TypeError(`holdfast: implement ${name} before listen, and before the routes are mounted.`);
+    }
+    if (this.#services.has(name)) {
+      throw new TypeError(
+        `holdfast: ${name} is implemented already. A server has one implementation of a service.`,
+      );
+    }
+    const bound = Object.entries(definition.$methods).map(
+      ([method, its]) => [its, handlerOf(handlers, method)] as const,
+    );
+    const missing = Object.keys(definition.$methods).filter((_, at) => bound[at]?.[1] === undefined);
+    if (missing.length > 0) {
+      throw new TypeError(`holdfast: ${name} lacks a handler for ${missing.join(", ")}.`);
+    }
+    for (const [its, handler] of bound) if (handler !== undefined) this.#handlers.set(its, handler);
+    this.#services.add(name);
+  }
+
+  /** Every method; nothing can be added any more. */
+  definitions(): Iterable<MethodDefinition> {
+    this.#sealed = true;
+    return this.#handlers.keys();
+  }
+
+  handler(definition: MethodDefinition): Handler {
+    const handler = this.#handlers.get(definition);
+    if (handler === undefined)
+      throw new TypeError(`holdfast: no handler for ${definition.method.toString()}`);
+    return handler;
+  }
+}
+
+function serviceName(definition: unknown): string {
+  const shaped = definition as Partial<ServiceDefinition> | null | undefined;
+  const name: unknown = shaped?.$service?.typeName;
+  if (typeof name === "string" && typeof shaped?.$methods === "object") return name;
+  throw new TypeError(
+    "holdfast: implement takes a service's definition, the constant that protoc-gen-holdfast writes for it " +
+      "(in the file …_holdfast.ts), and its handlers. A service of a …_pb file is not one.",
+  );
+}
+
+function handlerOf(handlers: unknown, method: string): Handler | undefined {
+  if (typeof handlers !== "object" || handlers === null) return undefined;
+  const found: unknown = (handlers as Record<string, unknown>)[method];
+  // A handler may be a method of a class, which wants its `this`.
+  return typeof found === "function" ? (found.bind(handlers) as Handler) : undefined;
+}

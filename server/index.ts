@@ -1,0 +1,19 @@
+/** The entry of servers: `holdfast/server`. */
+export { consoleLog, type Log } from "../runtime/base/log.ts";
+export { defaultLimits, type Limits } from "../runtime/base/limits.ts";
+export type {
+  Caller,
+  CommandContext,
+  HandlerContext,
+  PlainStreamContext,
+  StreamContext,
+} from "../runtime/base/handlers.ts";
+export type { BuildOptions, ClientBuild } from "./build-gate.ts";
+export type { Authenticate, SignIn, SignInRequest } from "./caller.ts";
+export type { CloseOptions } from "./close.ts";
+export type { CorsOptions } from "./http/cors.ts";
+export type { ListenAddress, ListenOptions } from "./http/listen.ts";
+export type { NodeListener } from "./http/node-requests.ts";
+export { createServer, type Server, type ServerOptions } from "./server.ts";
+export { memoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
+export type { Store } from "./store/store.ts";

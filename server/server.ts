@@ -1,0 +1,203 @@
+/**
+ * A server: the one place that puts its parts together.
+ *
+ * Source: design "Server: What a user writes".
+ */
+import type { ConnectRouter, ContextValues, Interceptor } from "@connectrpc/connect";
+import { type Clock, systemClock } from "../runtime/base/clock.ts";
+import type { ServiceDefinition } from "../runtime/base/definition.ts";
+import { defaultLimits, type Limits } from "../runtime/base/limits.ts";
+import { type Log, silentLog } from "../runtime/base/log.ts";
+import { type Random, systemRandom } from "../runtime/base/random.ts";
+import { formatServerHeader } from "../runtime/call/headers.ts";
+import { Admission } from "./admission.ts";
+import { type BuildOptions, createBuildGate } from "./build-gate.ts";
+import { callerKey } from "./caller-tag.ts";
+import { type Authenticate, signIn } from "./caller.ts";
+import { type CloseOptions, Closing } from "./close.ts";
+import { dispatch, type DispatchParts } from "./dispatch.ts";
+import { enter, type EntranceParts, type Guest } from "./entrance.ts";
+import { createCors, type CorsOptions } from "./http/cors.ts";
+import { listen, type ListenAddress, type Listener, type ListenOptions } from "./http/listen.ts";
+import {
+  contextValuesOf,
+  createNodeListener,
+  type NodeListener,
+  type NodeRequest,
+} from "./http/node-requests.ts";
+import { createRoutes, type RouteParts } from "./http/routes.ts";
+import { createFallback } from "./http/unknown-path.ts";
+import { Implementations } from "./implement.ts";
+import { createJournal } from "./journal/journal.ts";
+import { memoryStore } from "./store/memory-store.ts";
+import type { Store } from "./store/store.ts";
+import { follow, OpenStreams } from "./streams.ts";
+
+export interface ServerOptions {
+  /** Where commands that ran are kept. Default: `memoryStore()`, which forgets with the process. */
+  readonly store?: Store;
+  /** Says who sends a request. Default: everybody is anonymous. */
+  readonly authenticate?: Authenticate;
+  /** This build, and which builds of the client are served. Default: none, and all. */
+  readonly build?: BuildOptions;
+  /** Pages of other origins. Default: none may read an answer. */
+  readonly cors?: CorsOptions;
+  /** What clients can make grow. Default: `defaultLimits`. */
+  readonly limits?: Partial<Limits>;
+  /** Connect interceptors around every handler, the first outermost. They see requests that were let in. */
+  readonly interceptors?: readonly Interceptor[];
+  /** Whether SIGTERM and SIGINT close the server; a second one ends the process. Default: false. */
+  readonly signals?: boolean;
+  /** Default: says nothing. */
+  readonly log?: Log;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+export interface Server extends AsyncDisposable {
+  /**
+   * Takes the handlers of a service. Before `listen`, and before the routes are mounted.
+   *
+   * @throws TypeError for a missing handler, or a service that is implemented already.
+   */
+  implement<Handlers>(definition: ServiceDefinition<Handlers>, handlers: NoInfer<Handlers>): this;
+  /**
+   * Opens a port: HTTP/2 without TLS and HTTP/1.1 on one, or TLS with both.
+   *
+   * @throws Error saying what is wrong with the port.
+   */
+  listen(options?: ListenOptions): Promise<ListenAddress>;
+  /** The rpcs for any Connect adapter: `connectNodeAdapter({ routes: server.routes })`. */
+  readonly routes: (router: ConnectRouter) => void;
+  /** Answers unknown paths for adapters that take a fallback. */
+  readonly fallback: NodeListener;
+  /** Tells the server a client's address under connect-node's adapter, as its option of this name. */
+  readonly contextValues: (request: NodeRequest) => ContextValues;
+  /**
+   * Stops taking work, tells clients when to come back, lets calls finish, then ends everything. A server that
+   * nobody is connected to closes at once; else it takes up to a second more than its calls.
+   */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+/**
+ * Makes a server.
+ *
+ * @throws TypeError or RangeError for options that cannot be.
+ */
+export function createServer(options: ServerOptions = {}): Server {
+  const clock = options.clock ?? systemClock;
+  const random = options.random ?? systemRandom;
+  const log = options.log ?? silentLog;
+  const limits = readLimits(options.limits);
+  const store: Store = options.store ?? memoryStore({ clock, random });
+  const cors = createCors(options.cors);
+  const buildGate = createBuildGate(options.build, log);
+  const serverHeader = formatServerHeader(options.build?.id);
+
+  const implementations = new Implementations();
+  const admission = new Admission({ limits, clock, random });
+  const streams = new OpenStreams();
+  const shutdown = new AbortController();
+  const listeners = new Set<Listener>();
+  const stopSignals = new AbortController();
+  const journal = createJournal({ store, clock, limits, log, onBroken });
+  const end = async (): Promise<void> => {
+    stopSignals.abort();
+    await store.close();
+  };
+  const closing = new Closing({ listeners, admission, journal, streams, shutdown, end, clock, random, log });
+
+  const dispatching: DispatchParts = {
+    journal,
+    handler: (definition) => implementations.handler(definition),
+    shutdown: shutdown.signal,
+    clock,
+    log,
+  };
+  const entrance: EntranceParts = {
+    refusal: () => closing.refusal(),
+    buildGate,
+    signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
+    callerKey: (sender) => callerKey(store.facts, sender),
+    admission,
+  };
+  const routing: RouteParts<Guest> = {
+    definitions: () => implementations.definitions(),
+    enter: (arrival) => enter(arrival, entrance),
+    unary: (definition, request, carried, guest) =>
+      dispatch({ definition, request, carried, guest }, dispatching),
+    stream: (definition, request, carried, guest) =>
+      follow({ definition, request, carried, guest }, dispatching, streams),
+    limits,
+    cors,
+    serverHeader,
+    interceptors: options.interceptors ?? [],
+    shutdown: shutdown.signal,
+    clock,
+    log,
+  };
+  const routes = createRoutes(routing);
+  const fallback = createFallback({
+    cors,
+    answerHeaders: () => ({ server: serverHeader, nowMs: Math.floor(clock.now()) }),
+  });
+
+  function onBroken(error: unknown): void {
+    log.error("the store is broken: the server closes, since nothing that it keeps can be relied on", {
+      error,
+    });
+    void server.close({ within: 0 });
+  }
+
+  const server: Server = {
+    routes,
+    fallback,
+    contextValues: contextValuesOf,
+    implement(definition, handlers) {
+      implementations.add(definition, handlers);
+      return server;
+    },
+    async listen(listenOptions = {}) {
+      if (closing.draining) throw new Error("holdfast: this server is closed. Make a new one.");
+      const answer = createNodeListener({ routes, fallback, limits, clock, log });
+      const request: NodeListener = (its, response) => {
+        if (closing.draining && its.httpVersionMajor === 1) response.setHeader("connection", "close");
+        answer(its, response);
+      };
+      const listener = await listen(listenOptions, { request, upgrade: undefined, limits, clock, log });
+      listeners.add(listener);
+      return listener.address;
+    },
+    close: (closeOptions) => closing.close(closeOptions),
+    [Symbol.asyncDispose]: () => server.close(),
+  };
+  if (options.signals === true) closeAtSignals(server, stopSignals.signal, log);
+  return server;
+}
+
+function readLimits(given: Partial<Limits> | undefined): Limits {
+  const limits = { ...defaultLimits, ...given };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!(name in defaultLimits)) throw new TypeError(`holdfast: there is no limit "${name}".`);
+    if (!(value > 0))
+      throw new RangeError(`holdfast: limits.${name} is ${String(value)}, it must be above zero.`);
+  }
+  return limits;
+}
+
+/** Closes at the first signal; the second meets Node's own way, which ends the process. */
+function closeAtSignals(server: Server, until: AbortSignal, log: Log): void {
+  const names = ["SIGTERM", "SIGINT"] as const;
+  const close = (): void => {
+    stop();
+    log.info("a signal asks the server to close");
+    server.close().catch((error: unknown) => log.error("the server could not be closed", { error }));
+  };
+  const stop = (): void => {
+    for (const name of names) process.off(name, close);
+  };
+  for (const name of names) process.on(name, close);
+  until.addEventListener("abort", stop, { once: true });
+}

@@ -1,0 +1,132 @@
+/**
+ * The server's side of streaming rpcs while nothing numbers their items: the handler's items, its errors made fit
+ * for a client, and a normal end when the server drains.
+ */
+import type { Message } from "@bufbuild/protobuf";
+import type { MethodDefinition } from "../runtime/base/definition.ts";
+import { type Carried, createContext } from "./context.ts";
+import { contextParts, type DispatchParts } from "./dispatch.ts";
+import type { Guest } from "./entrance.ts";
+import { errorOfThrow } from "./handler-errors.ts";
+
+/** Streams that are open, so that a drain can end them. */
+export class OpenStreams {
+  readonly #ends = new Set<() => void>();
+  #idle: (() => void)[] = [];
+
+  get openCount(): number {
+    return this.#ends.size;
+  }
+
+  /** How to end each open stream, as a reader that comes back expects it. */
+  ends(): Iterable<() => void> {
+    return [...this.#ends];
+  }
+
+  add(end: () => void): void {
+    this.#ends.add(end);
+  }
+
+  delete(end: () => void): void {
+    this.#ends.delete(end);
+    if (this.#ends.size > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  idle(): Promise<void> {
+    if (this.#ends.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+}
+
+/** One streaming request. */
+export interface StreamCall {
+  readonly definition: MethodDefinition;
+  /** A message, or an iterable of them where the client streams. */
+  readonly request: unknown;
+  readonly carried: Carried;
+  readonly guest: Guest;
+}
+
+/** Runs a streaming handler: an iterable of items, or the one reply where only the client streams. */
+export function follow(
+  call: StreamCall,
+  parts: DispatchParts,
+  open: OpenStreams,
+): AsyncIterable<Message> | Promise<Message> {
+  return call.definition.method.methodKind === "client_streaming"
+    ? collect(call, parts)
+    : items(call, parts, open);
+}
+
+async function collect(call: StreamCall, parts: DispatchParts): Promise<Message> {
+  try {
+    const context = createContext(contextParts(call.guest, parts), call.carried);
+    return (await parts.handler(call.definition)(call.request, context)) as Message;
+  } catch (error) {
+    throw errorOfThrow(error, call.definition, parts.log);
+  }
+}
+
+async function* items(call: StreamCall, parts: DispatchParts, open: OpenStreams): AsyncGenerator<Message> {
+  const { definition, carried, guest } = call;
+  const stop = linked(carried.signal);
+  const drain = { came: false };
+  let wake: () => void = () => undefined;
+  const end = (): void => {
+    // A reader of a plain stream would take its end for the whole; it goes on until the deadline of the drain.
+    if (definition.kind === "plain") return;
+    drain.came = true;
+    stop.abort();
+    wake();
+  };
+  open.add(end);
+  let source: AsyncIterator<Message> | undefined;
+  try {
+    const context = createContext(contextParts(guest, parts), carried, stop.signal);
+    source = (parts.handler(definition)(call.request, context) as AsyncIterable<Message>)[
+      Symbol.asyncIterator
+    ]();
+    while (!drain.came) {
+      const next = await nextOrWake(source, (fn) => {
+        wake = fn;
+      });
+      if (next === undefined || next.done === true) return;
+      yield next.value;
+    }
+  } catch (error) {
+    throw errorOfThrow(error, definition, parts.log);
+  } finally {
+    open.delete(end);
+    stop.abort();
+    stop.unlink();
+    // A handler that waits for something else ends in its own time; nobody hears its last words.
+    source?.return?.().catch(() => undefined);
+  }
+}
+
+/** The next item, or undefined as soon as the function that `woken` is given is called. */
+function nextOrWake(
+  source: AsyncIterator<Message>,
+  woken: (fn: () => void) => void,
+): Promise<IteratorResult<Message> | undefined> {
+  return new Promise((resolve, reject) => {
+    woken(() => resolve(undefined));
+    source.next().then(resolve, reject);
+  });
+}
+
+/** A signal of our own that follows another one. */
+function linked(signal: AbortSignal): { signal: AbortSignal; abort(): void; unlink(): void } {
+  const controller = new AbortController();
+  const follow = (): void => controller.abort(signal.reason);
+  if (signal.aborted) follow();
+  signal.addEventListener("abort", follow);
+  return {
+    signal: controller.signal,
+    abort: () => controller.abort(),
+    unlink: () => signal.removeEventListener("abort", follow),
+  };
+}
