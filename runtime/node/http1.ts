@@ -150,8 +150,8 @@ class Http1Exchange {
         this.#request.onSent?.();
         this.#pour();
       };
-      const fresh = socket.connecting || this.#node.reusedSocket !== true;
-      if (!fresh) ready();
+      const shaking = "secureConnecting" in socket && socket.secureConnecting === true;
+      if (!socket.connecting && !shaking) ready();
       else socket.once(this.#node.protocol === "https:" ? "secureConnect" : "connect", ready);
     });
   }

@@ -176,7 +176,8 @@ export class Http2Session {
   #endWhenEmpty(): void {
     if (this.#state !== "draining" || this.#exchanges.size > 0) return;
     this.#end();
-    this.#session.close();
+    // Node's own close() stays open when its GOAWAY is not written yet; this writes it and goes on.
+    this.#session.destroy();
     const timer = this.#options.clock.timer(goodbyeMs, () => this.#socket.destroy(), { background: true });
     this.#socket.once("close", () => timer.cancel());
     if (this.#socket.destroyed) timer.cancel();
