@@ -22,6 +22,9 @@ const options: Readonly<Record<string, OptionRule>> = {
   erasable_syntax: "ignored",
 };
 
+/** Every option, in the order in which messages list them. */
+export const optionNames: readonly string[] = Object.keys(options);
+
 type OptionRule =
   | "ignored"
   | { readonly form: string }
@@ -50,8 +53,7 @@ function optionFault(option: string): string | undefined {
     return "there is a space in it. Options are joined by commas alone: target=ts,import_extension=js";
   }
   const rule = Object.hasOwn(options, name) ? options[name] : undefined;
-  if (rule === undefined)
-    return `there is no such option. The options are ${Object.keys(options).join(", ")}`;
+  if (rule === undefined) return `there is no such option. The options are ${optionNames.join(", ")}`;
   if (rule === "ignored") return undefined;
   if ("form" in rule) return /^.+:.+$/.test(value) ? undefined : `${name} has the form ${name}=${rule.form}`;
   const given = rule.joined === true ? value.split("+") : [value];

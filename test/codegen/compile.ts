@@ -28,18 +28,24 @@ export function compile(files: Files, parameter = ""): CodeGeneratorRequest {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
       writeFileSync(join(folder, path), text);
     }
-    const image = execFileSync(bin("buf"), ["build", folder, "-o", "-#format=binpb"], {
-      maxBuffer: 64 * 1024 * 1024,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const request = create(CodeGeneratorRequestSchema);
+    const request = compileFolder(folder);
     request.fileToGenerate = Object.keys(files);
     request.parameter = parameter;
-    request.protoFile.push(...fromBinary(FileDescriptorSetSchema, image).file);
     return request;
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Compiles all proto files in a folder, and asks for none of them yet. */
+export function compileFolder(folder: string): CodeGeneratorRequest {
+  const image = execFileSync(bin("buf"), ["build", folder, "-o", "-#format=binpb"], {
+    maxBuffer: 1024 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const request = create(CodeGeneratorRequestSchema);
+  request.protoFile.push(...fromBinary(FileDescriptorSetSchema, image).file);
+  return request;
 }
 
 /** What our generator makes of a request. */
@@ -50,7 +56,7 @@ export function generate(request: CodeGeneratorRequest): Record<string, string> 
 /** What protoc-gen-es makes of the same request. */
 export function generateBase(request: CodeGeneratorRequest, parameter: string): Record<string, string> {
   // Its types are those of the CommonJS build; the values are the same.
-  const base = protocGenEs as unknown as Plugin;
+  const base: Plugin = protocGenEs;
   const { file } = base.run({ ...request, parameter });
   return Object.fromEntries(file.map(({ name, content }) => [name, content]));
 }

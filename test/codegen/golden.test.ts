@@ -130,7 +130,7 @@ export const command: Pick<BoardHandlers, "claim" | "get"> = {
 };
 `;
 
-describe("the output compiles under the strictest settings", () => {
+describe("the output compiles under the strictest settings", { timeout: 180_000 }, () => {
   test("import_extension=ts, which Node's type stripping needs, with a program on top", () => {
     const files = { ...everything("ts", "ts"), "program.ts": program };
     expect(typeErrors(files, "ts")).toEqual([]);

@@ -36,8 +36,16 @@ export const resolutions = {
 /** The libraries of earlier runs, which take longer to read than everything else. */
 const libraries = new Map<string, ts.SourceFile | undefined>();
 
-/** Every error in the files themselves, as `path(line): text`. */
-export function typeErrors(files: Files, resolution: keyof typeof resolutions): readonly string[] {
+/**
+ * Every error in the files themselves, as `path(line): text`.
+ *
+ * @param checked - the files to look at; the others are there to be imported. Default: all.
+ */
+export function typeErrors(
+  files: Files,
+  resolution: keyof typeof resolutions,
+  checked: RegExp = /\.ts$/,
+): readonly string[] {
   const root = join(import.meta.dirname, "in-memory");
   const options = { ...strictest, ...resolutions[resolution] };
   const texts = new Map(Object.entries(files).map(([path, text]) => [join(root, path), text]));
@@ -51,9 +59,9 @@ export function typeErrors(files: Files, resolution: keyof typeof resolutions): 
   };
   host.fileExists = (path) => texts.has(path) || fileExists(path);
   host.readFile = (path) => texts.get(path) ?? readFile(path);
-  host.directoryExists = (path) =>
-    [...texts.keys()].some((text) => text.startsWith(`${path}/`)) || directoryExists?.(path) === true;
-  const names = [...texts.keys()].filter((path) => /\.ts$/.test(path));
+  const folders = new Set([...texts.keys()].flatMap(foldersAbove));
+  host.directoryExists = (path) => folders.has(path) || directoryExists?.(path) === true;
+  const names = [...texts.keys()].filter((path) => checked.test(path));
   const program = ts.createProgram(names, options, host);
   const own = names.flatMap((name) => {
     const source = program.getSourceFile(name);
@@ -69,4 +77,9 @@ export function typeErrors(files: Files, resolution: keyof typeof resolutions): 
     if (file === undefined || start === undefined) return text;
     return `${file.fileName.slice(root.length + 1)}(${file.getLineAndCharacterOfPosition(start).line + 1}): ${text}`;
   });
+}
+
+function foldersAbove(path: string): readonly string[] {
+  const parts = path.split("/");
+  return parts.slice(1).map((_, index) => parts.slice(0, index + 1).join("/"));
 }
