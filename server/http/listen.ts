@@ -22,6 +22,7 @@ import type { Clock } from "../../runtime/base/clock.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import { sniff } from "./first-bytes.ts";
+import { type Http1Connections, watchHttp1Connections } from "./http1-connections.ts";
 import { type Http2Sessions, watchHttp2Sessions } from "./http2-sessions.ts";
 import type { NodeListener } from "./node-requests.ts";
 
@@ -72,7 +73,10 @@ export async function listen(options: ListenOptions, parts: ListenParts): Promis
   const http1 = createHttp1(parts);
   const http2 = createHttp2(parts);
   const sessions = watchHttp2Sessions(http2, parts);
+  const connections = watchHttp1Connections(http1, parts.clock);
   const sockets = new Set<Socket>();
+  /** Those that have not said a word. */
+  const silent = new Set<Socket>();
   let emptied: (() => void)[] = [];
   const accept = (socket: Socket): void => {
     sockets.add(socket);
@@ -92,7 +96,14 @@ export async function listen(options: ListenOptions, parts: ListenParts): Promis
   net.on("connection", accept);
   if (options.tls === undefined) {
     const wait = { clock: parts.clock, waitMs: parts.limits.headersWaitMs };
-    net.on("connection", (socket: Socket) => sniff(socket, wait, (protocol) => hand(socket, protocol)));
+    net.on("connection", (socket: Socket) => {
+      silent.add(socket);
+      socket.on("close", () => silent.delete(socket));
+      sniff(socket, wait, (protocol) => {
+        silent.delete(socket);
+        hand(socket, protocol);
+      });
+    });
   }
   const address = await opened(net, options);
   // Starts Node's checks of slow HTTP/1.1 requests, which otherwise begin when that server itself listens.
@@ -103,8 +114,13 @@ export async function listen(options: ListenOptions, parts: ListenParts): Promis
       return sockets.size;
     },
     emptied: () => (sockets.size === 0 ? Promise.resolve() : new Promise((resolve) => emptied.push(resolve))),
-    drain: (waitMs) => drain(net, http1, sessions, parts.clock, waitMs),
-    close: () => close(net, http1, sessions, sockets),
+    drain(waitMs) {
+      net.close(() => undefined);
+      sessions.drain(waitMs);
+      connections.drain(waitMs());
+      for (const socket of silent) socket.destroy();
+    },
+    close: () => close(net, connections, sessions, sockets),
   };
 }
 
@@ -206,22 +222,9 @@ function mend(error: NodeJS.ErrnoException, host: string | undefined): string {
   return error.message;
 }
 
-function drain(
-  net: NetServer,
-  http1: Http1Server,
-  sessions: Http2Sessions,
-  clock: Clock,
-  waitMs: () => number,
-): void {
-  net.close(() => undefined);
-  sessions.drain(waitMs);
-  // A busy HTTP/1.1 connection is told in its next answer; an idle one is closed.
-  clock.timer(waitMs(), () => http1.closeIdleConnections());
-}
-
 async function close(
   net: NetServer,
-  http1: Http1Server,
+  http1: Http1Connections,
   sessions: Http2Sessions,
   sockets: ReadonlySet<Socket>,
 ): Promise<void> {
@@ -231,8 +234,7 @@ async function close(
     else net.once("close", resolve);
   });
   sessions.destroy();
-  http1.closeAllConnections();
-  http1.close(() => undefined); // it never listened: this stops its checks alone
+  http1.destroy();
   for (const socket of sockets) socket.destroy();
   await closed;
 }

@@ -23,6 +23,7 @@ import type { Clock } from "../../runtime/base/clock.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import { addressKey } from "./exchange.ts";
+import { StalledWrites } from "./stalled-writes.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 export type NodeResponse = ServerResponse | Http2ServerResponse;
@@ -38,6 +39,8 @@ export interface NodeRequestParts {
 
 /** A listener for `request` of Node's HTTP/1.1 and HTTP/2 servers. */
 export function createNodeListener(parts: NodeRequestParts): NodeListener {
+  const { clock, limits, log } = parts;
+  const stalled = new StalledWrites({ clock, waitMs: limits.bodyWaitMs, log });
   const router = createConnectRouter();
   parts.routes(router);
   const handlers = new Map<string, UniversalHandler>(
@@ -63,7 +66,7 @@ export function createNodeListener(parts: NodeRequestParts): NodeListener {
     // The response of HTTP/2 says so only when its stream is closed both ways, which is what this is for.
     ("stream" in response ? response.stream : response).once("finish", () => readOut(request, parts));
     handler(universal)
-      .then((answer) => send(answer, response))
+      .then((answer) => send(stalled.watch(answer, response), response))
       .catch((error: unknown) => failed(error, handler, request, response, parts.log));
   };
 }
