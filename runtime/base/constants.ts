@@ -68,7 +68,7 @@ export const outboxKeepMs = 23 * 3_600_000;
 export const atMostOnceKeepMs = 10 * 60_000;
 /** A server time that a client knows (its ticket) is used this long; clocks drift apart. */
 export const ticketKeepMs = 3_600_000;
-/** What a client's idea of the server's time may be off by, taken off before it is compared. */
+/** What a ticket of that age may be off by; the client takes its share off. */
 export const ticketMarginMs = 2_000;
 /** A first-sent time further in the future than this is refused: the client's clock is broken. */
 export const firstSentAheadMsMost = 5 * 60_000;

@@ -7,7 +7,7 @@
  * Source: reliability decision D7.
  */
 import type { Clock } from "../base/clock.ts";
-import { ticketKeepMs } from "../base/constants.ts";
+import { ticketKeepMs, ticketMarginMs } from "../base/constants.ts";
 
 export class Ticket {
   readonly #clock: Clock;
@@ -27,7 +27,11 @@ export class Ticket {
 
   /** The server's time at an instant of our monotonic clock; undefined when it is not known well enough. */
   serverMsAt(monotonicMs: number): number | undefined {
-    if (this.#clock.monotonic() - this.#learnedAt > ticketKeepMs) return undefined;
-    return this.#serverMs + (monotonicMs - this.#learnedAt);
+    const ageMs = this.#clock.monotonic() - this.#learnedAt;
+    if (ageMs > ticketKeepMs) return undefined;
+    // Two clocks drift apart as time goes by, so the margin grows with the ticket's age: taken off here, once,
+    // since nobody else knows that age.
+    const driftMs = (ageMs / ticketKeepMs) * ticketMarginMs;
+    return this.#serverMs + (monotonicMs - this.#learnedAt) - driftMs;
   }
 }
