@@ -1,44 +1,77 @@
-import { create, type DescMessage } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type DescOneof } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { Fields } from "./presence.ts";
 
-// Making the empty message is a good part of reading one. Adding its members one by one makes the engine
-// look for the next hidden class at each; a spread copies a finished object at once, but only as long as the
-// place in the code where it stands sees few different classes (V8 remembers four). So there are many such
-// places, and each serves few message types. What does not get one is made member by member.
+// What `create` makes, but made in one go with the values that were read: each member is set once and always
+// in the same order, so that all messages of a type share one hidden class.
 
-type Copy = (template: Fields) => Fields;
-
-// biome-ignore format: twenty-four equal lines say no more than four
-const copies: readonly Copy[] = [
-  (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }),
-  (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }),
-  (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }),
-  (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }), (t) => ({ ...t }),
-];
-
-const typesPerCopy = 3;
-let typeCount = 0;
-
-/** Makes the scaffold of a message: its members with their defaults, but lists, maps and oneofs still shared. */
-export type MakeBlank = () => Fields;
-
-/** True if messages of this type keep their defaults on a prototype of their own (proto2 and some editions). */
-export function hasOwnPrototype(desc: DescMessage): boolean {
-  return Object.getPrototypeOf(create(desc)) !== Object.prototype;
+/** How the empty message of a type looks. */
+export interface Blank {
+  readonly typeName: string;
+  readonly memberCount: number;
+  readonly members: readonly BlankMember[];
+  /** With the defaults of proto2 and of some editions; undefined if messages of this type are plain objects. */
+  readonly prototype: object | undefined;
 }
 
-/**
- * For types without a prototype of their own. The caller puts a list, map or oneof of its own into each member
- * that is one, before anybody sees the message.
- */
-export function blankMaker(desc: DescMessage): MakeBlank {
-  const template = create(desc) as unknown as Fields;
-  const copy = copies[Math.floor(typeCount++ / typesPerCopy)];
-  if (copy !== undefined) return () => copy(template);
-  const entries = Object.entries(template);
-  return () => {
-    const message: Fields = {};
-    for (const [name, value] of entries) message[name] = value;
-    return message;
+interface BlankMember {
+  readonly localName: string;
+  readonly unset: "absent" | "zero" | "list" | "map" | "oneof";
+  readonly zero: unknown;
+}
+
+export function blankOf(desc: DescMessage): Blank {
+  const example = create(desc);
+  const prototype = Object.getPrototypeOf(example) as object;
+  return {
+    typeName: desc.typeName,
+    memberCount: desc.members.length,
+    prototype: prototype === Object.prototype ? undefined : prototype,
+    members: desc.members.map((member) => ({
+      localName: member.localName,
+      unset: unsetForm(member),
+      zero: (example as unknown as Fields)[member.localName],
+    })),
   };
+}
+
+function unsetForm(member: DescField | DescOneof): BlankMember["unset"] {
+  if (member.kind === "oneof") return "oneof";
+  if (member.fieldKind === "list" || member.fieldKind === "map") return member.fieldKind;
+  return member.presence === FeatureSet_FieldPresence.IMPLICIT ? "zero" : "absent";
+}
+
+/** The message whose members' values lie in `values` from `base` on, undefined where one is not set. */
+export function fillBlank(blank: Blank, values: readonly unknown[], base: number): Fields {
+  const { members } = blank;
+  const message = startOf(blank);
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i];
+    if (member === undefined) continue;
+    const value = values[base + i] ?? unsetValue(member);
+    if (value !== undefined) message[member.localName] = value;
+  }
+  return message;
+}
+
+function startOf({ typeName, prototype }: Blank): Fields {
+  if (prototype === undefined) return { $typeName: typeName };
+  const message = Object.create(prototype) as Fields;
+  message["$typeName"] = typeName;
+  return message;
+}
+
+function unsetValue(member: BlankMember): unknown {
+  switch (member.unset) {
+    case "absent":
+      return undefined;
+    case "zero":
+      return member.zero;
+    case "list":
+      return [];
+    case "map":
+      return {};
+    case "oneof":
+      return { case: undefined };
+  }
 }

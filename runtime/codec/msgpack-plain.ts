@@ -1,3 +1,4 @@
+import { copyOf } from "./byte-copy.ts";
 import type { Plain } from "./codec.ts";
 import { CodecError } from "./codec-error.ts";
 
@@ -20,8 +21,7 @@ export class MsgpackPlain {
 
   /** Its bytes in memory of their own. */
   copied(): Uint8Array {
-    // Not `bytes.slice`: of a Node Buffer that would be a view.
-    return Uint8Array.prototype.slice.call(this.bytes, this.start, this.end);
+    return copyOf(this.bytes, this.start, this.end);
   }
 }
 

@@ -1,5 +1,7 @@
+import { copyOf } from "./byte-copy.ts";
 import { CodecError } from "./codec-error.ts";
 import { formatText } from "./msgpack-format.ts";
+import { Reading, type ReadingLimits } from "./reading.ts";
 import { readText } from "./text.ts";
 
 const scratch = new DataView(new ArrayBuffer(8));
@@ -13,36 +15,16 @@ const binaryNodes = 4;
  * Reads msgpack that a hostile peer may have made. Nothing is allocated on the word of a length before the
  * bytes for it are seen to be there, and what a message may make in all is counted.
  */
-export class MsgpackReader {
+export class MsgpackReader extends Reading {
   readonly bytes: Uint8Array;
   pos: number;
   readonly end: number;
-  /** How many messages deep the reader is. */
-  depth = 0;
-  readonly #depthMax: number;
-  #nodesLeft: number;
 
-  constructor(bytes: Uint8Array, start: number, end: number, depthMax: number, nodesMax: number) {
+  constructor(bytes: Uint8Array, start: number, end: number, limits: ReadingLimits) {
+    super(limits);
     this.bytes = bytes;
     this.pos = start;
     this.end = end;
-    this.#depthMax = depthMax;
-    this.#nodesLeft = nodesMax;
-  }
-
-  /** Counts what is about to be made. */
-  charge(nodes: number): void {
-    this.#nodesLeft -= nodes;
-    if (this.#nodesLeft < 0) {
-      throw new CodecError("the message holds too many values; send it in parts, or raise nodesMax");
-    }
-  }
-
-  /** Enters a message; the caller counts `depth` down when it leaves. */
-  enter(): void {
-    if (++this.depth > this.#depthMax) {
-      throw new CodecError(`messages lie more than ${this.#depthMax} deep in each other`);
-    }
   }
 
   /** The format byte of the next value. */
@@ -185,8 +167,7 @@ export class MsgpackReader {
     else if (format === 0xc6) length = this.#unsigned(4);
     else throw this.#expected("bytes", format);
     const start = this.#pass(length);
-    // Not `bytes.slice`: of a Node Buffer that would be a view.
-    return Uint8Array.prototype.slice.call(this.bytes, start, this.pos);
+    return copyOf(this.bytes, start, this.pos);
   }
 
   /** Passes over `length` bytes and returns where they started. */

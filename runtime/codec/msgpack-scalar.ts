@@ -3,7 +3,14 @@ import { CodecError } from "./codec-error.ts";
 import { keyOf } from "./map-key.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
 import type { MsgpackWriter } from "./msgpack-writer.ts";
-import { checkedFloat, checkedInt32, checkedLong, checkedUint32, isUnsignedLong, refused } from "./scalar-range.ts";
+import {
+  checkedFloat,
+  checkedInt32,
+  checkedLong,
+  checkedUint32,
+  isUnsignedLong,
+  refused,
+} from "./scalar-range.ts";
 
 /** Writes one value of a field. */
 export type WriteValue = (writer: MsgpackWriter, value: unknown) => void;
@@ -96,7 +103,8 @@ export function enumWriter(desc: DescEnum): WriteValue {
   const known = numbersOf(desc);
   return (writer, value) => {
     const number = checkedInt32(value);
-    if (!known.has(number)) throw new CodecError(`${number} is not a value of the closed enum ${desc.typeName}`);
+    if (!known.has(number))
+      throw new CodecError(`${number} is not a value of the closed enum ${desc.typeName}`);
     writer.integer(number);
   };
 }

@@ -1,10 +1,18 @@
-import { getExtension, type DescExtension, type DescField, type DescMessage, type DescOneof, type Message } from "@bufbuild/protobuf";
+import {
+  getExtension,
+  type DescExtension,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type Message,
+} from "@bufbuild/protobuf";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
 import { enumWriter, keyWriter, scalarWriter, type WriteValue } from "./msgpack-scalar.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackWriter } from "./msgpack-writer.ts";
-import { presenceOf, presentValue, type Fields, type PresentMember } from "./presence.ts";
+import { presentValueOf, type Fields, type PresentValue } from "./presence.ts";
+import { tooDeep } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
 import { slotContent } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
@@ -14,7 +22,8 @@ import { structOf } from "./struct-json.ts";
 export type ShapeMessage = (writer: MsgpackWriter, message: Message) => void;
 
 /** A member of a message, compiled: a field, or a oneof with all its fields. */
-interface MemberWriter extends PresentMember {
+interface MemberWriter {
+  readonly present: PresentValue;
   /** The member's step in an error's path; a oneof has none, its fields have. */
   readonly step: string;
   /** Writes key and value. */
@@ -44,7 +53,7 @@ export class MsgpackShapers {
     const members: MemberWriter[] = [];
     const shape: ShapeMessage = (writer, message) => {
       if (message.$typeName !== typeName) throw refused(`a ${typeName}`, message);
-      if (++writer.depth > depthMax) throw new CodecError(`messages lie more than ${depthMax} deep in each other`);
+      if (++writer.depth > depthMax) throw tooDeep(depthMax);
       const opened = writer.openMap();
       let count = writeMembers(writer, members, message);
       if (registry !== undefined && message.$unknown !== undefined) {
@@ -61,9 +70,11 @@ export class MsgpackShapers {
 
   #member(member: DescField | DescOneof): MemberWriter {
     if (member.kind === "field") {
-      return { ...presenceOf(member), step: `.${member.name}`, write: this.#keyed(member) };
+      return { present: presentValueOf(member), step: `.${member.name}`, write: this.#keyed(member) };
     }
-    const cases = new Map(member.fields.map((field) => [field.localName, { step: `.${field.name}`, write: this.#keyed(field) }]));
+    const cases = new Map(
+      member.fields.map((field) => [field.localName, { step: `.${field.name}`, write: this.#keyed(field) }]),
+    );
     const write: WriteValue = (writer, oneof) => {
       const { case: name, value } = oneof as { case: string; value: unknown };
       const chosen = cases.get(name);
@@ -74,7 +85,7 @@ export class MsgpackShapers {
         throw within(error, chosen.step);
       }
     };
-    return { ...presenceOf(member), step: "", write };
+    return { present: presentValueOf(member), step: "", write };
   }
 
   /** The writer of a field with its number before it. */
@@ -133,9 +144,9 @@ export class MsgpackShapers {
   #wrapper(desc: DescMessage): WriteValue {
     const value = wrappedField(desc);
     const write = this.#keyed(value);
-    const member = presenceOf(value);
+    const present = presentValueOf(value);
     return (writer, wrapped) => {
-      const set = presentValue(member, { [value.localName]: wrapped });
+      const set = present({ [value.localName]: wrapped });
       writer.mapHead(set === undefined ? 0 : 1);
       if (set !== undefined) write(writer, set);
     };
@@ -171,9 +182,11 @@ function writeMembers(writer: MsgpackWriter, members: readonly MemberWriter[], m
   let count = 0;
   let step = "";
   try {
-    for (const member of members) {
+    for (let i = 0; i < members.length; i++) {
+      const member = members[i];
+      if (member === undefined) continue;
       ({ step } = member);
-      const value = presentValue(member, message as unknown as Fields);
+      const value = member.present(message);
       if (value === undefined) continue;
       member.write(writer, value);
       count++;
@@ -199,7 +212,8 @@ function listWriter(write: WriteValue): WriteValue {
 
 function mapWriter(writeKey: (writer: MsgpackWriter, key: string) => void, write: WriteValue): WriteValue {
   return (writer, record) => {
-    if (typeof record !== "object" || record === null) throw refused("an object with the map's entries", record);
+    if (typeof record !== "object" || record === null)
+      throw refused("an object with the map's entries", record);
     const keys = Object.keys(record);
     writer.mapHead(keys.length);
     for (const key of keys) {

@@ -1,6 +1,12 @@
-import { create, setExtension, type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import {
+  setExtension,
+  type DescExtension,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from "@bufbuild/protobuf";
 import type { Struct } from "@bufbuild/protobuf/wkt";
-import { blankMaker, hasOwnPrototype, type MakeBlank } from "./blank.ts";
+import { blankOf, fillBlank, type Blank } from "./blank.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
 import { setEntry } from "./map-key.ts";
@@ -18,36 +24,21 @@ export type UnshapeMessage = (reader: MsgpackReader) => Message;
 /** A field, compiled. */
 interface FieldReader {
   readonly step: string;
-  readonly localName: string;
-  /** The local name of the oneof that the field is in. */
-  readonly oneof: string | undefined;
   /** Position of the field, or of its oneof, among the members: no two values may come for one. */
   readonly member: number;
   readonly read: ReadValue;
 }
 
-/** A member that must not be left as the template has it, since messages would share it. */
-interface OwnMember {
-  readonly member: number;
-  readonly localName: string;
-  readonly make: () => unknown;
-}
-
 /** How a message type is read. */
 interface MessagePlan {
-  readonly desc: DescMessage;
   readonly typeText: string;
-  readonly blank: MakeBlank;
-  readonly own: readonly OwnMember[];
-  readonly memberCount: number;
+  readonly blank: Blank;
   /** Fields with small numbers, by number, for speed; the rest in `rare`. */
   readonly near: readonly (FieldReader | undefined)[];
   readonly rare: ReadonlyMap<number, FieldReader>;
 }
 
 const nearNumberMax = 127;
-/** As many members as fit the bits of a small integer. */
-const bitsMax = 30;
 
 /** Compiles message types of any kind to readers, each once. */
 export class MsgpackUnshapers {
@@ -66,21 +57,13 @@ export class MsgpackUnshapers {
   #compile(desc: DescMessage): UnshapeMessage {
     const near: (FieldReader | undefined)[] = [];
     const rare = new Map<number, FieldReader>();
-    const plain = hasOwnPrototype(desc);
     const plan: MessagePlan = {
-      desc,
       typeText: `a map with the fields of ${desc.typeName}`,
-      blank: plain ? () => create(desc) as unknown as Fields : blankMaker(desc),
-      own: plain ? [] : ownMembers(desc),
-      memberCount: desc.members.length,
+      blank: blankOf(desc),
       near,
       rare,
     };
-    const unknown = (reader: MsgpackReader, number: number, message: Fields) => {
-      this.#readUnknown(reader, number, message, desc);
-    };
-    const read = desc.members.length <= bitsMax ? readSmall : readLarge;
-    const unshape: UnshapeMessage = (reader) => read(reader, plan, unknown) as unknown as Message;
+    const unshape: UnshapeMessage = (reader) => this.#read(reader, plan, desc);
     // Known before its fields are compiled, so that a recursive type finds itself.
     this.#compiled.set(desc, unshape);
     const last = Math.min(nearNumberMax, Math.max(0, ...desc.fields.map((field) => field.number)));
@@ -93,13 +76,44 @@ export class MsgpackUnshapers {
     return unshape;
   }
 
+  #read(reader: MsgpackReader, plan: MessagePlan, desc: DescMessage): Message {
+    const count = reader.mapLength(plan.typeText);
+    const { blank } = plan;
+    const { values } = reader;
+    const base = reader.open(blank.memberCount);
+    let extensions: ((message: Message) => void)[] | undefined;
+    let step = "";
+    try {
+      for (let i = 0; i < count; i++) {
+        step = "";
+        const number = reader.fieldNumber();
+        const field = plan.near[number] ?? plan.rare.get(number);
+        if (field === undefined) {
+          const set = this.#readUnknown(reader, number, desc);
+          if (set !== undefined) (extensions ??= []).push(set);
+          continue;
+        }
+        ({ step } = field);
+        const slot = base + field.member;
+        if (values[slot] !== undefined)
+          throw new CodecError("the field, or another of its oneof, came before");
+        values[slot] = field.read(reader);
+      }
+    } catch (error) {
+      throw within(error, step);
+    }
+    const message = fillBlank(blank, values, base) as unknown as Message;
+    reader.close(base);
+    if (extensions !== undefined) for (const set of extensions) set(message);
+    return message;
+  }
+
   #fieldReader(field: DescField): FieldReader {
+    const read = this.#field(field);
     return {
       step: `.${field.name}`,
-      localName: field.localName,
-      oneof: field.oneof?.localName,
       member: field.parent.members.indexOf(field.oneof ?? field),
-      read: this.#field(field),
+      read: field.oneof === undefined ? read : caseReader(field.localName, read),
     };
   }
 
@@ -144,17 +158,24 @@ export class MsgpackUnshapers {
     }
   }
 
-  /** A field that the schema does not have: an extension that the registry knows, or to be ignored. */
-  #readUnknown(reader: MsgpackReader, number: number, message: Fields, desc: DescMessage): void {
+  /**
+   * A field that the schema does not have: an extension that the registry knows, to be set when the message is
+   * made, or to be ignored.
+   */
+  #readUnknown(
+    reader: MsgpackReader,
+    number: number,
+    desc: DescMessage,
+  ): ((message: Message) => void) | undefined {
     const extension = this.#settings.registry?.getExtensionFor(desc, number);
     if (extension === undefined) {
       reader.skip();
-      return;
+      return undefined;
     }
     try {
       reader.charge(1);
       const value = this.#extension(extension)(reader);
-      if (value !== undefined) setExtension(message as unknown as Message, extension, value);
+      return value === undefined ? undefined : (message) => setExtension(message, extension, value);
     } catch (error) {
       throw within(error, `.[${extension.typeName}]`);
     }
@@ -169,89 +190,12 @@ export class MsgpackUnshapers {
   }
 }
 
-type ReadUnknown = (reader: MsgpackReader, number: number, message: Fields) => void;
-
-/** Messages with few members keep in the bits of a number which of them came. */
-function readSmall(reader: MsgpackReader, plan: MessagePlan, unknown: ReadUnknown): Fields {
-  reader.enter();
-  const count = reader.mapLength(plan.typeText);
-  reader.charge(1 + plan.memberCount);
-  const message = plan.blank();
-  let seen = 0;
-  let step = "";
-  try {
-    for (let i = 0; i < count; i++) {
-      step = "";
-      const number = reader.fieldNumber();
-      const field = plan.near[number] ?? plan.rare.get(number);
-      if (field === undefined) {
-        unknown(reader, number, message);
-        continue;
-      }
-      ({ step } = field);
-      const bit = 1 << field.member;
-      if ((seen & bit) !== 0) throw twice(field);
-      const value = field.read(reader);
-      if (value === undefined) continue;
-      seen |= bit;
-      message[field.oneof ?? field.localName] = field.oneof === undefined ? value : { case: field.localName, value };
-    }
-  } catch (error) {
-    throw within(error, step);
-  }
-  for (const { member, localName, make } of plan.own) {
-    if ((seen & (1 << member)) === 0) message[localName] = make();
-  }
-  reader.depth--;
-  return message;
-}
-
-/** The same for messages with more members. */
-function readLarge(reader: MsgpackReader, plan: MessagePlan, unknown: ReadUnknown): Fields {
-  reader.enter();
-  const count = reader.mapLength(plan.typeText);
-  reader.charge(1 + plan.memberCount);
-  const message = plan.blank();
-  const seen = new Uint8Array(plan.memberCount);
-  let step = "";
-  try {
-    for (let i = 0; i < count; i++) {
-      step = "";
-      const number = reader.fieldNumber();
-      const field = plan.near[number] ?? plan.rare.get(number);
-      if (field === undefined) {
-        unknown(reader, number, message);
-        continue;
-      }
-      ({ step } = field);
-      if (seen[field.member] === 1) throw twice(field);
-      const value = field.read(reader);
-      if (value === undefined) continue;
-      seen[field.member] = 1;
-      message[field.oneof ?? field.localName] = field.oneof === undefined ? value : { case: field.localName, value };
-    }
-  } catch (error) {
-    throw within(error, step);
-  }
-  for (const { member, localName, make } of plan.own) {
-    if (seen[member] === 0) message[localName] = make();
-  }
-  reader.depth--;
-  return message;
-}
-
-function twice(field: FieldReader): CodecError {
-  return new CodecError(field.oneof === undefined ? "the field comes twice" : `oneof ${field.oneof} comes twice`);
-}
-
-function ownMembers(desc: DescMessage): OwnMember[] {
-  return desc.members.flatMap((member, index): OwnMember[] => {
-    const { localName } = member;
-    if (member.kind === "oneof") return [{ member: index, localName, make: () => ({ case: undefined }) }];
-    if (member.fieldKind === "list") return [{ member: index, localName, make: () => [] }];
-    if (member.fieldKind === "map") return [{ member: index, localName, make: () => ({}) }];
-    return [];
-  });
+/** protobuf-es keeps a oneof as one member with the name and the value of the field that is set. */
+function caseReader(name: string, read: ReadValue): ReadValue {
+  return (reader) => {
+    const value = read(reader);
+    return value === undefined ? undefined : { case: name, value };
+  };
 }
 
 function listReader(read: ReadValue): ReadValue {

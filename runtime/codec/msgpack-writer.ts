@@ -6,6 +6,8 @@ import { isShortText, textBytesMax, writeAscii, writeText } from "./text.ts";
  */
 const chunkBytes = 16 * 1024;
 
+const chunkBytesMax = 256 * 1024;
+
 /** The largest value that a 64-bit number is written from by halves without loss. */
 const twoTo32 = 0x1_0000_0000;
 
@@ -20,6 +22,7 @@ export class MsgpackWriter {
   /** How many messages deep the writer is; the shaper counts. */
   depth = 0;
   #start = 0;
+  #chunkBytes = chunkBytes;
 
   constructor(firstChunkBytes = chunkBytes) {
     this.bytes = new Uint8Array(firstChunkBytes);
@@ -44,7 +47,9 @@ export class MsgpackWriter {
   /** Goes on in a new chunk and takes along what is written of this message. */
   #grow(count: number): void {
     const written = this.pos - this.#start;
-    const next = new Uint8Array(Math.max(chunkBytes, (written + count) * 2));
+    const next = new Uint8Array(Math.max(chunkBytes, (written + count) * 2, this.#chunkBytes));
+    // Large messages mostly come in numbers: the next ones shall not each take a chunk of their own.
+    this.#chunkBytes = Math.min(chunkBytesMax, next.length * 2);
     next.set(this.bytes.subarray(this.#start, this.pos));
     this.bytes = next;
     this.pos = written;

@@ -51,7 +51,7 @@ function unshape<Desc extends DescMessage>(
   plain: Plain,
 ): MessageShape<Desc> {
   const { bytes, start, end } = msgpackPlain(plain);
-  const reader = new MsgpackReader(bytes, start, end, settings.depthMax, settings.nodesMax);
+  const reader = new MsgpackReader(bytes, start, end, settings);
   try {
     const message = unshapers.of(desc)(reader);
     if (reader.pos < end) throw new CodecError(`${end - reader.pos} bytes follow the end of the message`);
@@ -70,7 +70,7 @@ function packList(plains: readonly Plain[]): Uint8Array {
 }
 
 function unpackList(settings: CodecSettings, bytes: Uint8Array): Plain[] {
-  const reader = new MsgpackReader(bytes, 0, bytes.length, settings.depthMax, settings.nodesMax);
+  const reader = new MsgpackReader(bytes, 0, bytes.length, settings);
   const length = reader.arrayLength();
   const plains: Plain[] = [];
   for (let i = 0; i < length; i++) {
@@ -79,6 +79,7 @@ function unpackList(settings: CodecSettings, bytes: Uint8Array): Plain[] {
     reader.skip();
     plains.push(new MsgpackPlain(bytes, start, reader.pos).plain);
   }
-  if (reader.pos < bytes.length) throw new CodecError(`${bytes.length - reader.pos} bytes follow the end of the packet`);
+  if (reader.pos < bytes.length)
+    throw new CodecError(`${bytes.length - reader.pos} bytes follow the end of the packet`);
   return plains;
 }

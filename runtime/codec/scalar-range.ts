@@ -26,10 +26,15 @@ export function checkedUint32(value: unknown): number {
 /** A bigint in range; text and safe integers are taken too, as protobuf-es does. */
 export function checkedLong(value: unknown, unsigned: boolean): bigint {
   const long = typeof value === "bigint" ? value : longOf(value);
-  if (long !== undefined && (unsigned ? long >= 0n && long <= uint64Max : long >= int64Min && long <= int64Max)) {
+  if (
+    long !== undefined &&
+    (unsigned ? long >= 0n && long <= uint64Max : long >= int64Min && long <= int64Max)
+  ) {
     return long;
   }
-  const range = unsigned ? `from 0 to ${uint64Max.toString()}` : `from ${int64Min.toString()} to ${int64Max.toString()}`;
+  const range = unsigned
+    ? `from 0 to ${uint64Max.toString()}`
+    : `from ${int64Min.toString()} to ${int64Max.toString()}`;
   throw refused(`a bigint ${range}`, value);
 }
 
@@ -43,7 +48,8 @@ const decimal = /^-?[0-9]{1,20}$/;
 
 export function checkedFloat(value: unknown): number {
   if (typeof value !== "number") throw refused("a number", value);
-  if (Math.abs(value) > floatMax && Number.isFinite(value)) throw refused("a number that a 32-bit float can hold", value);
+  if (Math.abs(value) > floatMax && Number.isFinite(value))
+    throw refused("a number that a 32-bit float can hold", value);
   return value;
 }
 

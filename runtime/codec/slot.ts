@@ -1,6 +1,14 @@
-import { create, type DescMessage, type Message, type MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  fromBinary,
+  toBinary,
+  type DescMessage,
+  type Message,
+  type MessageShape,
+} from "@bufbuild/protobuf";
 import { CodecError } from "./codec-error.ts";
 import type { Plain } from "./codec.ts";
+import { ProtoPlain } from "./proto-plain.ts";
 
 // A slot is an empty message type that stands, inside another message, for a message of a type that only the
 // method called can tell. The sender shapes the content and puts it in the slot; the codec writes the
@@ -16,16 +24,24 @@ interface Filled {
 
 /** A slot message of type `slot` that carries `plain`, made by the codec that will shape the outer message. */
 export function fillSlot<Desc extends DescMessage>(slot: Desc, plain: Plain): MessageShape<Desc> {
-  const message = create(slot);
+  // In the binary format a slot's content is unknown fields of an empty message: what any library makes of it.
+  const message = plain instanceof ProtoPlain ? fromBinary(slot, plain.bytes) : create(slot);
   (message as Filled)[content] = plain;
   return message;
 }
 
-/** What a slot carries. Throws `CodecError` if the slot was made without `fillSlot`. */
+/** What the slot of type `slot` carries, as it was filled or received. */
+export function openSlot<Desc extends DescMessage>(slot: Desc, message: MessageShape<Desc>): Plain {
+  return (message as Filled)[content] ?? new ProtoPlain(toBinary(slot, message)).plain;
+}
+
+/** What a slot to be sent carries. Throws `CodecError` if it was not made with `fillSlot`. */
 export function slotContent(message: Message): Plain {
   const plain = (message as Filled)[content];
   if (plain === undefined) {
-    throw new CodecError(`this ${message.$typeName} is empty: make it with fillSlot(schema, codec.shape(type, value))`);
+    throw new CodecError(
+      `this ${message.$typeName} is empty: make it with fillSlot(schema, codec.shape(type, value))`,
+    );
   }
   return plain;
 }

@@ -1,5 +1,12 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { ListValueSchema, NullValue, StructSchema, ValueSchema, type Struct, type Value } from "@bufbuild/protobuf/wkt";
+import {
+  ListValueSchema,
+  NullValue,
+  StructSchema,
+  ValueSchema,
+  type Struct,
+  type Value,
+} from "@bufbuild/protobuf/wkt";
 import { CodecError } from "./codec-error.ts";
 import { setEntry } from "./map-key.ts";
 import { refused } from "./scalar-range.ts";

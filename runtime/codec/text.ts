@@ -10,7 +10,9 @@ const loopWriteCharsMax = 40;
 const loopReadBytesMax = 40;
 
 /** One array of char codes for each length, so that a read allocates only the string. */
-const codesOfLength = Array.from({ length: loopReadBytesMax + 1 }, (_, length) => new Array<number>(length).fill(0));
+const codesOfLength = Array.from({ length: loopReadBytesMax + 1 }, (_, length) =>
+  new Array<number>(length).fill(0),
+);
 
 /** How many bytes `writeText` may need at most. */
 export function textBytesMax(text: string): number {
