@@ -30,6 +30,7 @@ import { createFallback } from "./http/unknown-path.ts";
 import { Implementations } from "./implement.ts";
 import { createJournal } from "./journal/journal.ts";
 import { memoryStore } from "./store/memory-store.ts";
+import { startPurge } from "./store/purge.ts";
 import type { Store } from "./store/store.ts";
 import { follow, OpenStreams } from "./streams.ts";
 
@@ -103,8 +104,10 @@ export function createServer(options: ServerOptions = {}): Server {
   const listeners = new Set<Listener>();
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
+  const purge = startPurge(store, clock, log);
   const end = async (): Promise<void> => {
     stopSignals.abort();
+    await purge.stop();
     await store.close();
   };
   const closing = new Closing({ listeners, admission, journal, streams, shutdown, end, clock, random, log });

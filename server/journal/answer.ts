@@ -37,7 +37,10 @@ export interface Attempt {
   readonly waiting: AbortSignal;
 }
 
-/** Runs the handler: called at most once for a call. */
+/**
+ * Runs the handler: called at most once for a call, and if at all then before the try is answered. What it
+ * takes (a place in admission) it holds until it ends, which may be long after the answer.
+ */
 export type Work = (run: {
   /** Aborts at the handler's limit and at the end of a drain. */
   readonly signal: AbortSignal;

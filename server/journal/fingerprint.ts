@@ -10,7 +10,7 @@
  *
  * Source: reliability decision D2.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
 import { reflect, type ReflectMessage, type ScalarValue } from "@bufbuild/protobuf/reflect";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -36,9 +36,9 @@ export function methodName(definition: CommandDefinition): string {
 export function fingerprint(definition: CommandDefinition, request: Message, scope: string): Fingerprint {
   const input = definition.method.input;
   const writer = new BinaryWriter();
-  writer.string(methodName(definition)).string(scope);
+  writer.raw(Uint8Array.of(version)).string(methodName(definition)).string(scope);
   writeMessage(writer, reflect(input, request));
-  const digest = createHash("sha256").update(Uint8Array.of(version)).update(writer.finish()).digest();
+  const digest = hash("sha256", writer.finish(), "buffer");
   return { version, schema: schemaDigest(input), print: new Uint8Array(digest.subarray(0, printBytes)) };
 }
 
