@@ -1,7 +1,49 @@
 /**
  * Abort signals without the leaks: every listener goes when what it waited for is over, since a caller's
- * signal may outlive thousands of calls.
+ * signal may outlive thousands of calls. All that wait for one signal share one listener on it, since Node
+ * takes more than ten for a leak and warns.
  */
+
+interface Waiting {
+  readonly entries: Set<(reason: unknown) => void>;
+  readonly stop: () => void;
+}
+
+const bySignal = new WeakMap<AbortSignal, Waiting>();
+
+/** Calls `fn` when the signal aborts, or at once when it has; gives a function that forgets it. */
+export function onAbort(signal: AbortSignal | undefined, fn: (reason: unknown) => void): () => void {
+  if (signal === undefined) return () => undefined;
+  if (signal.aborted) {
+    fn(signal.reason);
+    return () => undefined;
+  }
+  const { entries, stop } = bySignal.get(signal) ?? listen(signal);
+  // A wrapper of its own, so that one function given twice is called twice.
+  const entry = (reason: unknown): void => fn(reason);
+  entries.add(entry);
+  return () => {
+    if (entries.delete(entry) && entries.size === 0) stop();
+  };
+}
+
+function listen(signal: AbortSignal): Waiting {
+  const entries = new Set<(reason: unknown) => void>();
+  const aborted = (): void => {
+    for (const entry of [...entries]) {
+      // One of those before it may have made it forgotten.
+      if (entries.delete(entry)) entry(signal.reason);
+    }
+  };
+  const stop = (): void => {
+    signal.removeEventListener("abort", aborted);
+    bySignal.delete(signal);
+  };
+  const waiting = { entries, stop };
+  bySignal.set(signal, waiting);
+  signal.addEventListener("abort", aborted, { once: true });
+  return waiting;
+}
 
 /**
  * The promise's result, unless the signal aborts first: then a rejection with the signal's reason. What the
@@ -9,34 +51,16 @@
  */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const aborted = (): void => {
-      const reason: unknown = signal.reason;
-      reject(reason);
-    };
-    if (signal.aborted) {
-      promise.catch(() => undefined);
-      aborted();
-      return;
-    }
-    signal.addEventListener("abort", aborted, { once: true });
+    const forget = onAbort(signal, reject);
     promise.then(
       (value) => {
-        signal.removeEventListener("abort", aborted);
+        forget();
         resolve(value);
       },
       (error: unknown) => {
-        signal.removeEventListener("abort", aborted);
+        forget();
         reject(error);
       },
     );
   });
-}
-
-/** Calls `fn` when the signal aborts, or at once when it has; gives a function that forgets it. */
-export function onAbort(signal: AbortSignal | undefined, fn: (reason: unknown) => void): () => void {
-  if (signal === undefined) return () => undefined;
-  const listener = (): void => fn(signal.reason);
-  if (signal.aborted) listener();
-  else signal.addEventListener("abort", listener, { once: true });
-  return () => signal.removeEventListener("abort", listener);
 }

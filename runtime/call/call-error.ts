@@ -46,13 +46,13 @@ export function errorOfTry(
 export function errorOfStop(
   stop: unknown,
   call: CallFacts,
-  line: string | undefined,
+  trouble: string | undefined,
   abortReason: unknown,
 ): unknown {
   const outcome = call.mayHaveRun ? "unknown" : "not-run";
   const facts = { callId: call.callId, tries: call.tries, progress: call.progress, outcome } as const;
   if (stop === budgetEnded) {
-    return reasonError("BUDGET_ENDED", budgetText(call, line), { ...facts, cause: call.lastFault });
+    return reasonError("BUDGET_ENDED", budgetText(call, trouble), { ...facts, cause: call.lastFault });
   }
   if (stop === callerAborted) return reasonError("ABORTED", undefined, { ...facts, cause: abortReason });
   if (stop instanceof SignInGone) {
@@ -86,10 +86,10 @@ function serverError(error: ConnectError, facts: Partial<HoldfastError>): Holdfa
   });
 }
 
-function budgetText(call: CallFacts, line: string | undefined): string {
+function budgetText(call: CallFacts, trouble: string | undefined): string {
   const tries = call.tries === 1 ? "1 try" : `${call.tries} tries`;
   const outcome = call.mayHaveRun ? "it may have run" : "it did not run";
-  return `${line ?? reasons.BUDGET_ENDED.text} (budget of ${call.budgetMs} ms, ${tries}, ${outcome})`;
+  return `${trouble ?? reasons.BUDGET_ENDED.text} (budget of ${call.budgetMs} ms, ${tries}, ${outcome})`;
 }
 
 function rawMessage(error: Error): string {

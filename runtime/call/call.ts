@@ -11,73 +11,26 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import { ConnectError, type Transport, type UnaryResponse } from "@connectrpc/connect";
+import { ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
 import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
-import type { Timing } from "../base/constants.ts";
 import { throttledFirstWaitMs, tryBeyondHandlerMs } from "../base/constants.ts";
 import { chooseBudgetMs, type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import type { Progress } from "../base/errors.ts";
-import { type Log, shortId } from "../base/log.ts";
-import type { Random } from "../base/random.ts";
+import { shortId } from "../base/log.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "./backoff.ts";
+import type { CallEnvironment, TryConnection } from "./call-environment.ts";
 import { budgetEnded, type CallFacts, callerAborted, errorOfStop, errorOfTry } from "./call-error.ts";
 import { newId } from "./call-id.ts";
-import type { Gate } from "./gate.ts";
 import { headerNames } from "./headers.ts";
-import type { InFlight } from "./in-flight.ts";
 import { errorEnd, type HttpProgress, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
 import { nextStep } from "./retry.ts";
-import { type SignIn, SignInGone } from "./sign-in.ts";
-import { Stamp, type StampOptions } from "./stamp.ts";
-
-/** What a try goes over. */
-export interface TryConnection {
-  readonly transport: Transport;
-  /** How far the try got; undefined over a transport that the program gave. */
-  readonly http: () => HttpProgress | undefined;
-  /** Whether the transport makes a deadline of its own from the time it is given. */
-  readonly ownDeadline: boolean;
-  /** This connection had a fault: the link opens a new one, unless it has done so since. */
-  fault(): void;
-}
-
-/** What a call needs of its link. */
-export interface CallEnvironment extends StampOptions {
-  readonly log: Log;
-  readonly random: Random;
-  readonly timing: Timing;
-  readonly server: "holdfast" | "plain";
-  readonly gate: Gate;
-  readonly signIn: SignIn;
-  readonly inFlight: InFlight;
-  /** Headers of every try: session, build. */
-  readonly identity: Readonly<Record<string, string>>;
-  /** Aborts when the link closes or is refused, with the error that its calls end with. */
-  readonly ending: AbortSignal;
-  /** Whether `holdfast-server` has been seen on this link. */
-  readonly seen: boolean;
-  connection(): TryConnection;
-  /** Ms to wait for a repeat after a server fault, beside the call's own wait. */
-  takeRetryToken(): number;
-  /** The caller tag that answers to this token carried. */
-  tagOf(token: string | undefined): string | undefined;
-  /** The headers of an answer: the server's time, its mark, the caller's tag. */
-  heard(header: Headers, token: string | undefined): void;
-  /** How a try ended, for the link's state. */
-  tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
-  /** The server answered, outside a try of `call.ts`. */
-  answered(): void;
-  /** Nothing listens at this loopback address, and never did for this process. */
-  isNoServer(fault: ConnectionFault): boolean;
-  /** The link's state in words; undefined when there is nothing to say. */
-  line(): string | undefined;
-  /** The sign-in is gone: the link's calls end. */
-  signInGone(error: SignInGone): void;
-}
+import { SignInGone } from "./sign-in.ts";
+import { Stamp } from "./stamp.ts";
+import { endText, isRepeat, nextTexts } from "./try-text.ts";
 
 /**
  * Makes a call.
@@ -134,8 +87,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.#budgetMs = chooseBudgetMs(options.timeoutMs, own, linkMs);
     this.#deadline = deadlineAfter(env.clock, this.#budgetMs);
     // A program that changes its message after the call must not change what a later try sends.
-    const message = create(definition.method.input, request);
-    this.#request = (message as unknown) === request ? clone(definition.method.input, message) : message;
+    this.#request = clone(definition.method.input, create(definition.method.input, request));
   }
 
   async run(): Promise<MessageShape<O>> {
@@ -162,19 +114,24 @@ class Call<I extends DescMessage, O extends DescMessage> {
   async #tryUntilOver(signal: AbortSignal): Promise<MessageShape<O>> {
     for (;;) {
       this.#progress = "waiting";
-      await this.#env.gate.pass(signal);
-      const connection = this.#env.connection();
-      let end: TryEnd<O>;
+      await this.#env.gate.pass(signal, this.#tries === 0);
+      let connection: TryConnection;
       let token: string | undefined;
+      let end: TryEnd<O>;
       try {
         this.#progress = "signing-in";
         token = await this.#env.signIn.token(signal);
+        // Not before the token is there: the one of now may be given up while the call waits for it.
+        connection = this.#env.connection();
         end = await this.#try(connection, token, signal);
       } catch (error) {
         this.#env.gate.report("nothing");
         throw error;
       }
-      this.#env.gate.report(this.#endsWithoutServer(end) ? "nothing" : gateReport(end));
+      // A fault of a connection that was given up before is no news, neither for the gate nor for the state.
+      const stale = end.kind === "connection-fault" && !connection.fault();
+      const silent = stale || this.#endsWithoutServer(end);
+      this.#env.gate.report(silent ? "nothing" : gateReport(end));
       if (end.kind === "reply") {
         this.#env.tryEnded(end, undefined);
         this.#trace(isRepeat(end.response) ? "answered with what was kept" : "answered", undefined);
@@ -182,14 +139,14 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#options.onTrailer?.(end.response.trailer);
         return end.response.message;
       }
-      await this.#follow(end, connection, token, signal);
+      await this.#follow(end, silent, token, signal);
     }
   }
 
   /** Does what follows a try without a reply; returns when the next try is due. */
   async #follow(
     end: Exclude<TryEnd<O>, { kind: "reply" }>,
-    connection: TryConnection,
+    silent: boolean,
     token: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
@@ -203,9 +160,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
       mayHaveRun: this.#mayHaveRun,
       noServer: this.#endsWithoutServer(end),
     });
-    if (end.kind === "connection-fault") connection.fault();
     const waitMs = next.kind === "wait" ? this.#waitMs(next.hintMs, next.throttled) : undefined;
-    if (!this.#endsWithoutServer(end)) this.#env.tryEnded(end, waitMs);
+    if (!silent) this.#env.tryEnded(end, waitMs);
     this.#trace(
       endText(end),
       next.kind === "wait" ? `again in ${Math.round(waitMs ?? 0)} ms` : nextTexts[next.kind],
@@ -256,16 +212,17 @@ class Call<I extends DescMessage, O extends DescMessage> {
       timing.waitMsMost,
       random,
     );
-    return Math.max(hintMs, ownMs, this.#env.takeRetryToken());
+    return Math.max(hintMs, ownMs, this.#env.takeRetryToken(this.#deadline.leftMs()));
   }
 
   async #try(connection: TryConnection, token: string | undefined, signal: AbortSignal): Promise<TryEnd<O>> {
     const cut = new AbortController();
     const forget = onAbort(signal, (reason) => cut.abort(reason));
-    const limitMs = Math.min(this.#tryWaitMs(), this.#deadline.leftMs());
-    const timer = this.#env.clock.timer(limitMs, () => {
-      const text = `no reply in ${Math.round(limitMs)} ms`;
-      cut.abort(new ConnectionFault("no-reply", text, { sent: connection.http() !== "connecting" }));
+    const waitMs = this.#tryWaitMs();
+    // Where the budget ends first, it ends the call: that is no fault of the connection, and swaps nothing.
+    const timer = this.#env.clock.timer(waitMs < this.#deadline.leftMs() ? waitMs : Infinity, () => {
+      const text = `no reply in ${Math.round(waitMs)} ms`;
+      cut.abort(new ConnectionFault("no-reply", text, { sent: hasLeft(connection.http()) }));
     });
     this.#tries += 1;
     this.#progress = "sent";
@@ -277,6 +234,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     } catch (error) {
       if (signal.aborted) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
+        else this.#progress = "waiting";
         throw error;
       }
       if (cut.signal.aborted)
@@ -334,6 +292,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       case "connection-fault":
         this.#lastFault = end.fault;
         this.#mayHaveRun ||= end.fault.sent;
+        if (!end.fault.sent) this.#progress = "waiting";
         return;
       case "server-fault":
         this.#lastFault = end.error;
@@ -360,28 +319,13 @@ class Call<I extends DescMessage, O extends DescMessage> {
     if (error instanceof SignInGone) this.#env.signInGone(error);
     else if (!signal.aborted) return error;
     const stop: unknown = signal.aborted ? signal.reason : error;
-    return errorOfStop(stop, this.#callFacts(), this.#env.line(), this.#options.signal?.reason);
+    return errorOfStop(stop, this.#callFacts(), this.#env.trouble(), this.#options.signal?.reason);
   }
 }
 
 function gateReport(end: TryEnd): "answered" | "fault" | "nothing" {
   if (end.kind === "connection-fault") return "fault";
   return end.kind === "program-fault" ? "nothing" : "answered";
-}
-
-const nextTexts = {
-  reconnect: "again when the server answers a probe",
-  refresh: "again with a fresh token",
-  end: "the call ends",
-} as const;
-
-function endText(end: Exclude<TryEnd, { kind: "reply" }>): string {
-  const cause = end.kind === "connection-fault" ? end.fault : end.error;
-  return `${end.kind.replace("-", " ")}: ${cause instanceof Error ? cause.message : "no mark of a holdfast server"}`;
-}
-
-function isRepeat(response: UnaryResponse): boolean {
-  return response.header.has(headerNames.repeat) || response.trailer.has(headerNames.repeat);
 }
 
 function hasLeft(http: HttpProgress | undefined): boolean {

@@ -10,6 +10,7 @@
  * | open | answered | open, no failures |
  * | waiting | due | probing |
  * | waiting | prompt | waiting, the probe comes at once, but not twice in a second |
+ * | waiting | joined | waiting, the probe comes no later than is due while a call waits |
  * | waiting, probing | fault | the same: it is known already |
  * | waiting, probing | answered | open, no failures |
  * | probing | proof | open, no failures |
@@ -40,6 +41,8 @@ export type GateEvent =
   | "answered"
   /** A sign that a probe is worth it now: online, a wake from sleep, a tab shown, a new call. */
   | "prompt"
+  /** A call that has been tried before is the first to wait. */
+  | "joined"
   /** The instant of the next probe has come. */
   | "due"
   /** The probe was answered by the server, by something, or not. */
@@ -67,6 +70,10 @@ export function nextGateState(state: GateState, event: GateEvent, now: number, w
       if (event === "prompt") {
         const soonest = Math.max(now, state.lastAt + waits.promptEveryMs);
         return { ...state, probeAt: Math.min(state.probeAt, soonest) };
+      }
+      if (event === "joined") {
+        const due = Math.max(now, state.lastAt + waits.waitMs(state.failures));
+        return { ...state, probeAt: Math.min(state.probeAt, due) };
       }
       return state;
     case "probing":

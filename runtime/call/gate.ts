@@ -9,12 +9,20 @@ import { gateSliceCount, gateSliceEveryMs } from "../base/constants.ts";
 import { untilAborted } from "../base/signals.ts";
 import { type GateEvent, type GateState, type GateWaits, gateAtFirst, nextGateState } from "./gate-state.ts";
 
+/** How a probe ended: answered by the server, by something, or not. */
+export type ProbeEnd =
+  | { readonly kind: "proof" }
+  | { readonly kind: "maybe" }
+  | { readonly kind: "nothing"; readonly cause: Error };
+
 export interface GateOptions {
   readonly clock: Clock;
   /** The waits; they may be longer while nobody waits. */
   readonly waits: (waiting: boolean) => GateWaits;
   /** Looks whether the server is there. Never rejects. */
-  readonly probe: () => Promise<"proof" | "maybe" | "nothing">;
+  readonly probe: () => Promise<ProbeEnd>;
+  /** A probe found nothing, and it is known when the next one is due. */
+  readonly onNothing: (cause: Error) => void;
   /** Whether to probe also while no call waits, so that the link's state comes back by itself. */
   readonly probeWhenIdle: boolean;
 }
@@ -42,9 +50,11 @@ export class Gate {
   /**
    * Resolves when the call may be tried; each pass is followed by one `report`.
    *
+   * @param fresh - whether it is the call's first try: only a new call is a reason to probe at once, or a call
+   * that fails again and again would keep the waits from growing.
    * @throws the signal's reason, when it aborts first.
    */
-  async pass(signal: AbortSignal): Promise<void> {
+  async pass(signal: AbortSignal, fresh: boolean): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFree()) {
       this.#onTrial = this.#state.failures > 0;
@@ -55,8 +65,8 @@ export class Gate {
       go = resolve;
     });
     this.#queue.add(go);
-    // The first to wait is worth a probe now; the others wait for the same one.
-    if (this.#queue.size === 1) this.#move("prompt");
+    // The first to wait is worth a probe soon; the others wait for the same one.
+    if (this.#queue.size === 1) this.#move(fresh ? "prompt" : "joined");
     try {
       await untilAborted(turn, signal);
     } catch (error) {
@@ -94,7 +104,9 @@ export class Gate {
     if (this.#closed) return;
     const now = this.#options.clock.monotonic();
     const before = this.#state;
-    this.#state = nextGateState(before, event, now, this.#options.waits(this.#queue.size > 0));
+    // The call that reports a fault is about to wait.
+    const waiting = event === "fault" || this.#queue.size > 0;
+    this.#state = nextGateState(before, event, now, this.#options.waits(waiting));
     if (this.#state === before) return;
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -110,7 +122,10 @@ export class Gate {
   }
 
   #probe(): void {
-    void this.#options.probe().then((result) => this.#move(result));
+    void this.#options.probe().then((end) => {
+      this.#move(end.kind);
+      if (end.kind === "nothing" && !this.#closed) this.#options.onNothing(end.cause);
+    });
   }
 
   /** Lets calls go: one at a time while on trial, else a slice now and the next one a moment later. */

@@ -20,13 +20,18 @@ export interface RetryRate {
   readonly perSecond: number;
 }
 
-/** Takes one token: how long the try waits for it, and what is left. */
+/**
+ * Takes one token: how long the try waits for it, and what is left. A try that would wait for longer than
+ * `waitMsMost` never comes, so it takes none: else calls that have ended would keep later ones waiting.
+ */
 export function takeToken(
   tokens: RetryTokens,
   now: number,
   rate: RetryRate,
+  waitMsMost: number,
 ): { readonly tokens: RetryTokens; readonly waitMs: number } {
   const refilled = Math.min(rate.most, tokens.left + ((now - tokens.at) / 1000) * rate.perSecond);
   const left = refilled - 1;
-  return { tokens: { left, at: now }, waitMs: left >= 0 ? 0 : (-left / rate.perSecond) * 1000 };
+  const waitMs = left >= 0 ? 0 : (-left / rate.perSecond) * 1000;
+  return { tokens: { left: waitMs > waitMsMost ? refilled : left, at: now }, waitMs };
 }

@@ -43,6 +43,8 @@ export class SignIn {
   #asking: Promise<string | undefined> | undefined;
   #failures = 0;
   #askAgainAt = 0;
+  /** Which person's tokens these are, counted: an answer that was asked for another one is not kept. */
+  #person = 0;
 
   constructor(source: TokenSource | undefined, clock: Clock, random: Random) {
     this.#source = source;
@@ -72,10 +74,18 @@ export class SignIn {
     return this.#ask(rejected, signal);
   }
 
-  /** After a reconnect, or when the program says so: the source is asked again. */
+  /** After a reconnect: the source is asked again at the next try. */
   forget(): void {
     this.#known = undefined;
     this.#askAgainAt = 0;
+  }
+
+  /** Another person may have signed in: what the source was asked before counts for nobody any more. */
+  restart(): void {
+    this.forget();
+    this.#person += 1;
+    this.#asking = undefined;
+    this.#failures = 0;
   }
 
   async #ask(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
@@ -83,25 +93,30 @@ export class SignIn {
       const waitMs = this.#askAgainAt - this.#clock.monotonic();
       if (waitMs > 0) await sleep(this.#clock, waitMs, signal);
       signal.throwIfAborted();
-      this.#asking ??= this.#askOnce(rejected).finally(() => {
-        this.#asking = undefined;
-      });
+      const person = this.#person;
+      this.#asking ??= this.#askOnce(rejected, person);
       try {
-        return await untilAborted(this.#asking, signal);
+        const token = await untilAborted(this.#asking, signal);
+        if (person === this.#person) return token;
       } catch (error) {
-        if (signal.aborted || error instanceof SignInGone) throw error;
+        if (signal.aborted) throw error;
+        if (error instanceof SignInGone && person === this.#person) throw error;
       }
     }
   }
 
-  async #askOnce(rejected: string | undefined): Promise<string | undefined> {
+  async #askOnce(rejected: string | undefined, person: number): Promise<string | undefined> {
     try {
       const token = await this.#source?.({ rejected });
+      if (person !== this.#person) return token;
+      this.#asking = undefined;
       this.#known = { token };
       this.#failures = 0;
       this.#askAgainAt = 0;
       return token;
     } catch (error) {
+      if (person !== this.#person) throw error;
+      this.#asking = undefined;
       this.#failures += 1;
       const waitMs = backoffMs(this.#failures, failureWaitMs, failureWaitMsMost, this.#random);
       this.#askAgainAt = this.#clock.monotonic() + waitMs;

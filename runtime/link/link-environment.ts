@@ -22,9 +22,9 @@ import type { Random } from "../base/random.ts";
 import type { Reason } from "../base/reasons.ts";
 import { onAbort } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
-import type { CallEnvironment, TryConnection } from "../call/call.ts";
+import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import { newId } from "../call/call-id.ts";
-import { Gate } from "../call/gate.ts";
+import { Gate, type ProbeEnd } from "../call/gate.ts";
 import type { GateWaits } from "../call/gate-state.ts";
 import { headerNames } from "../call/headers.ts";
 import { InFlight } from "../call/in-flight.ts";
@@ -53,7 +53,7 @@ export interface LinkParts {
 /** What the environment tells its link. */
 export interface LinkView {
   readonly move: (event: LinkEvent) => void;
-  readonly line: () => string | undefined;
+  readonly trouble: () => string | undefined;
 }
 
 /** What the calls of a link share. */
@@ -70,7 +70,7 @@ export class LinkEnvironment implements CallEnvironment {
   readonly inFlight = new InFlight(inFlightCountMost);
   readonly identity: Readonly<Record<string, string>>;
   readonly anonymous: string;
-  readonly line: () => string | undefined;
+  readonly trouble: () => string | undefined;
 
   readonly #parts: LinkParts;
   readonly #baseUrl: string;
@@ -88,7 +88,7 @@ export class LinkEnvironment implements CallEnvironment {
     this.#parts = parts;
     this.#baseUrl = baseUrl;
     this.#view = view;
-    this.line = view.line;
+    this.trouble = view.trouble;
     this.clock = options.clock ?? platform.clock;
     this.random = options.random ?? platform.random;
     this.log = options.log ?? silentLog;
@@ -107,6 +107,7 @@ export class LinkEnvironment implements CallEnvironment {
       clock: this.clock,
       waits: (waiting) => this.#probeWaits(waiting),
       probe: () => this.#probe(),
+      onNothing: (cause) => this.#fault(cause, this.gate.nextProbeAt),
       probeWhenIdle: options.transport === undefined,
     });
   }
@@ -126,7 +127,7 @@ export class LinkEnvironment implements CallEnvironment {
         transport: options.transport,
         http: () => undefined,
         ownDeadline: true,
-        fault: () => undefined,
+        fault: () => true,
       };
     }
     const client = connections.client;
@@ -135,16 +136,18 @@ export class LinkEnvironment implements CallEnvironment {
       format: options.format ?? "binary",
       interceptors: options.interceptors ?? [],
     });
-    const fault = (): void => {
+    const fault = (): boolean => {
+      const swapped = connections.swap(client);
       // A fresh connection asks for a fresh token: the old one may have run out while the link was down.
-      if (connections.swap(client)) this.signIn.forget();
+      if (swapped) this.signIn.forget();
+      return swapped;
     };
     return { transport, http: progress, ownDeadline: false, fault };
   }
 
-  takeRetryToken(): number {
+  takeRetryToken(waitMsMost: number): number {
     const rate = { most: retryTokensMost, perSecond: retryTokensPerSecond };
-    const taken = takeToken(this.#tokens, this.clock.monotonic(), rate);
+    const taken = takeToken(this.#tokens, this.clock.monotonic(), rate, waitMsMost);
     this.#tokens = taken.tokens;
     return taken.waitMs;
   }
@@ -194,7 +197,7 @@ export class LinkEnvironment implements CallEnvironment {
   }
 
   signInAgain(): void {
-    this.signIn.forget();
+    this.signIn.restart();
     this.#tag = undefined;
     if (this.#closed || !this.#ending.signal.aborted) return;
     this.#readmitting = true;
@@ -237,9 +240,9 @@ export class LinkEnvironment implements CallEnvironment {
   }
 
   /** Looks whether the server is there, without any call: a call may be slow, or must not be sent twice. */
-  async #probe(): Promise<"proof" | "maybe" | "nothing"> {
+  async #probe(): Promise<ProbeEnd> {
     const { connections, options } = this.#parts;
-    if (options.transport !== undefined) return "maybe";
+    if (options.transport !== undefined) return { kind: "maybe" };
     const client = connections.client;
     const cut = new AbortController();
     const forget = onAbort(this.ending, (reason) => cut.abort(reason));
@@ -248,14 +251,13 @@ export class LinkEnvironment implements CallEnvironment {
     });
     try {
       const header = await client.reach(`${this.#baseUrl}/${probePath}`, cut.signal);
-      if (header?.has(headerNames.server) !== true) return "maybe";
+      if (header?.has(headerNames.server) !== true) return { kind: "maybe" };
       this.heard(header, undefined);
       this.answered();
-      return "proof";
+      return { kind: "proof" };
     } catch (error) {
       if (connections.swap(client)) this.signIn.forget();
-      if (error instanceof Error && !this.#closed) this.#fault(error, undefined);
-      return "nothing";
+      return { kind: "nothing", cause: error instanceof Error ? error : new Error(String(error)) };
     } finally {
       timer.cancel();
       forget();

@@ -18,8 +18,9 @@ export function linkLine(state: LinkState, now: number): string | undefined {
     case "up":
       return state.downForMs === undefined ? undefined : `back after ${seconds(state.downForMs)}`;
     case "down": {
-      const next =
-        state.nextTryAt === undefined ? "trying now" : `next try in ${seconds(state.nextTryAt - now)}`;
+      // A try that was due has begun.
+      const due = state.nextTryAt !== undefined && state.nextTryAt > now ? state.nextTryAt : undefined;
+      const next = due === undefined ? "trying now" : `next try in ${seconds(due - now)}`;
       return `no reply from ${state.host} for ${seconds(now - state.since)}, ${next}: ${text(state.cause)}`;
     }
     case "refused":

@@ -29,7 +29,8 @@ export class Link implements Calls, AsyncDisposable {
     this.#host = parts.url.host;
     this.#env = new LinkEnvironment(parts, this.#baseUrl, {
       move: (event) => this.#move(event),
-      line: () => this.line(),
+      // "back after 14 s" is no reason why a call has failed.
+      trouble: () => (this.#state.value.kind === "up" ? undefined : this.line()),
     });
     this.#forgetWake = parts.platform.onWake(() => this.#env.gate.prompt());
   }

@@ -10,7 +10,7 @@ import type { StreamOptions } from "../base/calls.ts";
 import { faultIn } from "../base/connection-fault.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { onAbort } from "../base/signals.ts";
-import type { CallEnvironment, TryConnection } from "../call/call.ts";
+import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import { errorEnd } from "../call/outcome.ts";
 
 export async function* plainStream<I extends DescMessage, O extends DescMessage>(

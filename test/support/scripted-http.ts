@@ -10,6 +10,7 @@ import { ConnectionFault, type FaultKind } from "../../runtime/base/connection-f
 import { reasonError } from "../../runtime/base/errors.ts";
 import type { HttpClient, HttpRequest } from "../../runtime/base/http-client.ts";
 import type { Mark, Reason } from "../../runtime/base/reasons.ts";
+import { onAbort } from "../../runtime/base/signals.ts";
 import { headerNames } from "../../runtime/call/headers.ts";
 import type { Platform } from "../../runtime/link/platform.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
@@ -262,28 +263,23 @@ function play(
   const { signal, onSent } = request;
   if (step.kind === "answer" || step.sent) onSent?.();
   return new Promise((resolve, reject) => {
-    const end = (): void => {
-      timer?.cancel();
-      signal?.removeEventListener("abort", ended);
-      life.removeEventListener("abort", ended);
-    };
-    const ended = (): void => {
-      end();
-      const reason: unknown = signal?.aborted === true ? signal.reason : life.reason;
-      reject(reason);
-    };
     const done = (): void => {
-      end();
       if (step.kind === "answer") resolve(step.response);
       else if (step.kind === "fault") reject(step.fault);
+      end();
+    };
+    const ended = (reason: unknown): void => {
+      reject(reason);
+      end();
     };
     const timer = step.kind !== "hang" && step.afterMs > 0 ? clock.timer(step.afterMs, done) : undefined;
-    if (signal?.aborted === true || life.aborted) ended();
-    else if (step.kind !== "hang" && step.afterMs === 0) done();
-    else {
-      signal?.addEventListener("abort", ended);
-      life.addEventListener("abort", ended);
-    }
+    let forget: (() => void)[] = [];
+    const end = (): void => {
+      timer?.cancel();
+      for (const fn of forget) fn();
+    };
+    forget = [onAbort(signal, ended), onAbort(life, ended)];
+    if (step.kind !== "hang" && step.afterMs === 0) done();
   });
 }
 

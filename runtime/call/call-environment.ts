@@ -1,0 +1,63 @@
+/**
+ * What a call needs of its link, and a try of its connection: the seams below `call.ts`.
+ *
+ * Source: design "Calls".
+ */
+import type { Transport } from "@connectrpc/connect";
+import type { ConnectionFault } from "../base/connection-fault.ts";
+import type { Timing } from "../base/constants.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import type { Gate } from "./gate.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { HttpProgress, TryEnd } from "./outcome.ts";
+import type { SignIn, SignInGone } from "./sign-in.ts";
+import type { StampOptions } from "./stamp.ts";
+
+/** What a try goes over. */
+export interface TryConnection {
+  readonly transport: Transport;
+  /** How far the try got; undefined over a transport that the program gave. */
+  readonly http: () => HttpProgress | undefined;
+  /** Whether the transport makes a deadline of its own from the time it is given. */
+  readonly ownDeadline: boolean;
+  /**
+   * This connection had a fault: the link opens a new one. False when it has done so before: then the fault is
+   * old news, and says nothing of the server as it is now.
+   */
+  fault(): boolean;
+}
+
+/** What a call needs of its link. */
+export interface CallEnvironment extends StampOptions {
+  readonly log: Log;
+  readonly random: Random;
+  readonly timing: Timing;
+  readonly server: "holdfast" | "plain";
+  readonly gate: Gate;
+  readonly signIn: SignIn;
+  readonly inFlight: InFlight;
+  /** Headers of every try: session, build. */
+  readonly identity: Readonly<Record<string, string>>;
+  /** Aborts when the link closes or is refused, with the error that its calls end with. */
+  readonly ending: AbortSignal;
+  /** Whether `holdfast-server` has been seen on this link. */
+  readonly seen: boolean;
+  connection(): TryConnection;
+  /** Ms to wait for a repeat after a server fault, beside the call's own wait. A longer wait takes no token. */
+  takeRetryToken(waitMsMost: number): number;
+  /** The caller tag that answers to this token carried. */
+  tagOf(token: string | undefined): string | undefined;
+  /** The headers of an answer: the server's time, its mark, the caller's tag. */
+  heard(header: Headers, token: string | undefined): void;
+  /** How a try ended, for the link's state. */
+  tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
+  /** The server answered, outside a try of `call.ts`. */
+  answered(): void;
+  /** Nothing listens at this loopback address, and never did for this process. */
+  isNoServer(fault: ConnectionFault): boolean;
+  /** What keeps the link from its server, in words; undefined while nothing does. */
+  trouble(): string | undefined;
+  /** The sign-in is gone: the link's calls end. */
+  signInGone(error: SignInGone): void;
+}
