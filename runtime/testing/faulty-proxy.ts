@@ -103,8 +103,8 @@ class TcpProxy implements FaultyProxy {
   async welcome(how: Welcome): Promise<void> {
     if (how.kind === "answer-http2") {
       const server = createHttp2Server((_, response) => {
-        response.writeHead(how.status, how.headers);
-        response.end(how.body);
+        response.writeHead(how.status, { ...how.headers });
+        response.end(how.body ?? "");
       });
       server.on("session", (session) => session.on("error", () => undefined));
       await listening(server, 0);

@@ -264,3 +264,33 @@ describe("the HTTP/2 client", () => {
     client.close();
   });
 });
+
+describe("an edge that answers in place of the server", () => {
+  it("gives its answer on as it is, for the link to judge", async () => {
+    await using server = await http2Server(echo);
+    await using proxy = await faultyProxy({ target: server });
+    await proxy.welcome({
+      kind: "answer-http2",
+      status: 404,
+      headers: { "content-type": "text/html" },
+      body: "<h1>No such app</h1>",
+    });
+    const client = http2Client({ ...options, origin: proxy.origin });
+    const answer = await client.send(post(proxy.origin, "a"));
+    expect([answer.status, answer.header.get("content-type")]).toEqual([404, "text/html"]);
+    expect(await text(answer)).toContain("No such app");
+    client.close();
+  });
+
+  it("is no HTTP/2 when it is a sign-in page over HTTP/1.1", async () => {
+    await using server = await http2Server(echo);
+    await using proxy = await faultyProxy({ target: server });
+    await proxy.welcome({ kind: "answer", bytes: "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi" });
+    const client = http2Client({ ...options, origin: proxy.origin });
+    await expect(client.send(post(proxy.origin, "a"))).rejects.toMatchObject({
+      kind: "connect-failed",
+      sent: false,
+    });
+    client.close();
+  });
+});

@@ -82,6 +82,13 @@ export async function text(answer: UniversalClientResponse): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
+/** Reads one chunk of a body and goes, as a loop with a break does. */
+export async function readOne(answer: UniversalClientResponse): Promise<void> {
+  const reader = answer.body[Symbol.asyncIterator]();
+  await reader.next();
+  await reader.return?.();
+}
+
 /** Real turns of the event loop until the condition holds: for what happens in other sockets. */
 export async function until(holds: () => boolean, turnsMost = 20_000): Promise<void> {
   for (let turn = 0; !holds(); turn++) {
