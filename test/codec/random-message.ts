@@ -13,6 +13,8 @@ import {
 } from "@bufbuild/protobuf";
 import {
   AnySchema,
+  FeatureSet_FieldPresence,
+  NullValue,
   anyPack,
   isWrapperDesc,
   ListValueSchema,
@@ -20,7 +22,7 @@ import {
   ValueSchema,
   type Value,
 } from "@bufbuild/protobuf/wkt";
-import { Chance } from "./chance.ts";
+import type { Chance } from "./chance.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -40,7 +42,7 @@ export function randomMessage(desc: DescMessage, chance: Chance, options: Random
   if (isRuled(desc)) return message;
   const fields = message as unknown as Fields;
   for (const member of desc.members) {
-    const required = member.kind === "field" && member.presence === 3;
+    const required = member.kind === "field" && member.presence === FeatureSet_FieldPresence.LEGACY_REQUIRED;
     if (!required && chance.below(3) === 0) continue;
     if (member.kind === "oneof") {
       const field = chance.of(member.fields);
@@ -107,7 +109,8 @@ function wellKnown(desc: DescMessage, chance: Chance, options: RandomMessageOpti
 }
 
 function valueOf(value: JsonValue): Value {
-  if (value === null) return create(ValueSchema, { kind: { case: "nullValue", value: 0 } });
+  if (value === null)
+    return create(ValueSchema, { kind: { case: "nullValue", value: NullValue.NULL_VALUE } });
   if (typeof value === "number") return create(ValueSchema, { kind: { case: "numberValue", value } });
   if (typeof value === "string") return create(ValueSchema, { kind: { case: "stringValue", value } });
   if (typeof value === "boolean") return create(ValueSchema, { kind: { case: "boolValue", value } });
