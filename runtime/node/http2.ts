@@ -145,9 +145,12 @@ class Http2Client implements HttpClient {
       let exchange: Http2Exchange;
       try {
         exchange = session.begin(one.outgoing);
-      } catch {
-        // It ended since the last look. Nothing was sent, so the request stays first in line.
-        this.#leave(session);
+      } catch (error) {
+        // Either the session ended since the last look, and the request stays first in line; or Node does
+        // not take its headers, and would not on any other session.
+        if (!session.taking) continue;
+        this.#waiting.shift();
+        one.failed(error);
         continue;
       }
       this.#waiting.shift();

@@ -28,13 +28,16 @@ class FetchClient implements HttpClient {
     signal?.throwIfAborted();
     if (this.#life !== "open") throw this.#goneFault(false);
     const ended = new AbortController();
-    const onAbort = (): void => ended.abort(signal?.reason);
-    signal?.addEventListener("abort", onAbort);
-    this.#underWay.add(ended);
     const over = (): void => {
       signal?.removeEventListener("abort", onAbort);
       this.#underWay.delete(ended);
     };
+    const onAbort = (): void => {
+      ended.abort(signal?.reason);
+      over(); // also for an answer whose body nobody reads
+    };
+    signal?.addEventListener("abort", onAbort);
+    this.#underWay.add(ended);
     try {
       const body = request.body === undefined ? undefined : await bytesOf(request.body);
       ended.signal.throwIfAborted();

@@ -51,7 +51,7 @@ describe("GOAWAY", () => {
     expect([...ran.values()].every((count) => count === 1)).toBe(true);
     client.retire();
     await until(() => socketCount() <= before && server.sessions.size === 0);
-  });
+  }, 120_000);
 
   it("lets open streams of the old connection go on while new ones use a new connection", async () => {
     const hanging: (() => void)[] = [];

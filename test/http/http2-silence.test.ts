@@ -1,3 +1,4 @@
+import { constants } from "node:http2";
 import { describe, expect, it } from "vitest";
 import { http2Client } from "../../runtime/node/http2.ts";
 import { faultyProxy } from "../../runtime/testing/faulty-proxy.ts";
@@ -66,6 +67,31 @@ describe("a peer that goes silent", () => {
     await pass(clock, 60_000);
     answer?.();
     expect(await text(await slow)).toBe("echo slow");
+    client.close();
+  });
+
+  it("is asked half as often by a client that was told it pings too much", async () => {
+    await using server = await http2Server((stream, body) => {
+      if (body !== "hang") echo(stream, body);
+    });
+    await using proxy = await faultyProxy({ target: server });
+    const clock = virtualClock();
+    const client = http2Client({ origin: proxy.origin, connectWaitMs: 5_000, clock });
+    await text(await client.send(post(proxy.origin, "a")));
+    for (const session of server.sessions) {
+      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM, 0, Buffer.from("too_many_pings"));
+    }
+    await pass(clock, 2_000);
+    await text(await client.send(post(proxy.origin, "b")));
+    const passed = proxy.next("requestBytes");
+    let end: unknown;
+    void client.send(post(proxy.origin, "hang")).catch((error: unknown) => (end = error));
+    await passed;
+    proxy.goSilent();
+    await pass(clock, 27_500);
+    expect(end).toBeUndefined();
+    await pass(clock, 1_000);
+    expect(end).toMatchObject({ kind: "cut" });
     client.close();
   });
 

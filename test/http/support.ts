@@ -107,16 +107,16 @@ export function socketCount(): number {
 export function countedSignal(): { controller: AbortController; listenerCount: () => number } {
   const controller = new AbortController();
   const { signal } = controller;
-  let count = 0;
+  const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
   signal.addEventListener = (...args: Parameters<typeof add>) => {
-    count++;
+    listeners.add(args[1]);
     add(...args);
   };
   signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-    count--;
+    listeners.delete(args[1]);
     remove(...args);
   };
-  return { controller, listenerCount: () => count };
+  return { controller, listenerCount: () => listeners.size };
 }
