@@ -11,18 +11,37 @@ import type { Ticket } from "./ticket.ts";
 
 export interface StampOptions {
   readonly clock: Clock;
-  readonly lane: Lane;
+  readonly lane: Pick<Lane, "id" | "next" | "settled" | "settle">;
   readonly ticket: Ticket;
   /** The secret that tells this link from other anonymous ones. */
   readonly anonymous: string;
 }
 
+/** A stamp as it outlives its process: what a later one needs to send the same call. */
+export interface StampMemory {
+  readonly callId: string;
+  readonly lane: string;
+  readonly seq: number;
+  readonly anonymous: string;
+  readonly tag: string | undefined;
+  /** Tries so far. */
+  readonly tries: number;
+  /** Undefined: no byte of it has left. Wall time in ms, and the server's where it was known. */
+  readonly firstSent: { readonly wallMs: number; readonly serverMs: number | undefined } | undefined;
+}
+
 export class Stamp {
   readonly callId: string;
   readonly #options: StampOptions;
-  #first: { readonly seq: number; readonly at: number } | undefined;
+  #seq: number | undefined;
+  /** Ms of the monotonic clock, and of the wall clock, at which it was first sent. */
+  #first: { readonly at: number; readonly wallMs: number } | undefined;
   #firstServerMs: number | undefined;
   #tag: string | undefined;
+  /** Whether a try has been written since it was last known that none has left. */
+  #written = false;
+  #triesBefore = 0;
+  #tries = 0;
 
   constructor(callId: string, options: StampOptions) {
     this.callId = callId;
@@ -30,24 +49,88 @@ export class Stamp {
   }
 
   /**
-   * Writes the headers of one try. The first one takes the number in the lane.
+   * The stamp of a call that an earlier process made. It claims nothing of what is settled in that process's
+   * lane, and settles nothing in it.
+   */
+  static resume(memory: StampMemory, options: Pick<StampOptions, "clock" | "ticket">): Stamp {
+    const { lane, seq, anonymous, firstSent } = memory;
+    const theirs = { id: lane, settled: 0, next: () => seq, settle: () => undefined };
+    const { clock, ticket } = options;
+    const stamp = new Stamp(memory.callId, { clock, ticket, lane: theirs, anonymous });
+    if (firstSent !== undefined) {
+      // Only the wall clock spans two processes. One that was set back makes the call no younger than now.
+      const agoMs = Math.max(0, clock.now() - firstSent.wallMs);
+      stamp.#first = { at: clock.monotonic() - agoMs, wallMs: firstSent.wallMs };
+      stamp.#firstServerMs = firstSent.serverMs;
+      stamp.#tag = memory.tag;
+      stamp.#written = true;
+    }
+    stamp.#triesBefore = memory.tries;
+    return stamp;
+  }
+
+  /** Whether bytes of it may have left. */
+  get maybeSent(): boolean {
+    return this.#first !== undefined;
+  }
+
+  /** What a later process needs. Takes the call's number in the lane, if it has none yet. */
+  memory(): StampMemory {
+    const { lane, anonymous } = this.#options;
+    const first = this.#first;
+    return {
+      callId: this.callId,
+      lane: lane.id,
+      seq: this.#number(),
+      anonymous,
+      tag: this.#tag,
+      tries: this.#triesBefore + this.#tries,
+      firstSent:
+        first === undefined ? undefined : { wallMs: first.wallMs, serverMs: this.#serverMs(first.at) },
+    };
+  }
+
+  /**
+   * A try is about to be sent: the first one fixes when that was, and in whose name.
    *
    * @param tag - what is known of the caller that this try's token stands for; counts at the first try only.
    */
+  sending(tag: string | undefined): void {
+    if (this.#first !== undefined) return;
+    const { clock } = this.#options;
+    this.#first = { at: clock.monotonic(), wallMs: clock.now() };
+    this.#tag ??= tag;
+  }
+
+  /**
+   * The last try has certainly not left, and none before it: then the next one is the first. Otherwise a server
+   * that was started meanwhile and remembers nothing would have to refuse a call that it cannot have seen.
+   */
+  notSent(): void {
+    this.#first = undefined;
+    this.#firstServerMs = undefined;
+    this.#tag = undefined;
+    this.#written = false;
+  }
+
+  /** Writes the headers of one try. The first one takes the number in the lane. */
   write(headers: Headers, tries: number, anonymous: boolean, tag: string | undefined): void {
-    const { clock, lane, ticket } = this.#options;
+    const { clock, lane } = this.#options;
     const now = clock.monotonic();
-    if (this.#first === undefined) {
-      this.#first = { seq: lane.next(), at: now };
-      this.#tag = tag;
-    } else if (this.#tag !== undefined) {
-      headers.set(headerNames.for, this.#tag);
-    }
-    const { seq, at } = this.#first;
-    this.#firstServerMs ??= ticket.serverMsAt(at);
-    const firstSent =
-      this.#firstServerMs === undefined ? { agoMs: now - at } : { serverMs: this.#firstServerMs };
-    const position = { lane: lane.id, seq, settled: lane.settled, tries, firstSent };
+    if (this.#written && this.#tag !== undefined) headers.set(headerNames.for, this.#tag);
+    this.sending(tag);
+    this.#written = true;
+    const at = this.#first?.at ?? now;
+    this.#tries = tries;
+    const serverMs = this.#serverMs(at);
+    const firstSent = serverMs === undefined ? { agoMs: now - at } : { serverMs };
+    const position = {
+      lane: lane.id,
+      seq: this.#number(),
+      settled: lane.settled,
+      tries: this.#triesBefore + tries,
+      firstSent,
+    };
     headers.set(headerNames.call, formatCallHeader({ id: this.callId, lane: position }));
     if (anonymous) headers.set(headerNames.anon, this.#options.anonymous);
   }
@@ -59,6 +142,17 @@ export class Stamp {
 
   /** No try of it will be sent any more, whatever its outcome. */
   settle(): void {
-    if (this.#first !== undefined) this.#options.lane.settle(this.#first.seq);
+    if (this.#seq !== undefined) this.#options.lane.settle(this.#seq);
+  }
+
+  #number(): number {
+    this.#seq ??= this.#options.lane.next();
+    return this.#seq;
+  }
+
+  /** Fixed once it is known, since every try must say the same. */
+  #serverMs(at: number): number | undefined {
+    this.#firstServerMs ??= this.#options.ticket.serverMsAt(at);
+    return this.#firstServerMs;
   }
 }
