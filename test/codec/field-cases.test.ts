@@ -166,7 +166,7 @@ describe.each<Codec>([msgpackCodec, jsonCodec])("no number vanishes in $name", (
 
   test("a map key that is not of its type is refused on the sending side, by name", () => {
     for (const byInt32 of [{ x: "" }, { "01": "" }, { "2147483648": "" }, { " 1": "" }]) {
-      const message = create(MapsSchema, { byInt32: byInt32 as never });
+      const message = create(MapsSchema, { byInt32: byInt32 });
       expect(refusal(() => codec.shape(MapsSchema, message)).path).toMatch(/^codec\.v1\.Maps\.by_int32\["/);
     }
   });
