@@ -46,7 +46,10 @@ export async function bundleForBrowsers(entry: string, options: BundleOptions = 
   const [output] = result.outputFiles;
   const [made] = Object.values(result.metafile.outputs);
   if (output === undefined || made === undefined) throw new Error("esbuild made no output");
-  const parts = Object.entries(made.inputs).map(([path, { bytesInOutput }]) => ({ path, bytes: bytesInOutput }));
+  const parts = Object.entries(made.inputs).map(([path, { bytesInOutput }]) => ({
+    path,
+    bytes: bytesInOutput,
+  }));
   return {
     code: output.text,
     minBytes: output.contents.byteLength,

@@ -53,7 +53,9 @@ function generate(template, into) {
  */
 function filesOf(folder) {
   if (!existsSync(folder)) return new Map();
-  const found = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile());
+  const found = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((entry) =>
+    entry.isFile(),
+  );
   const paths = found.map((entry) => join(entry.parentPath, entry.name));
   return new Map(paths.map((path) => [relative(folder, path), readFileSync(path, "utf8")]));
 }
@@ -67,7 +69,10 @@ function differences(out, fresh) {
   const [now, then] = [filesOf(join(root, out)), filesOf(join(fresh, out))];
   return [...new Set([...now.keys(), ...then.keys()])]
     .filter((path) => now.get(path) !== then.get(path))
-    .map((path) => `${out}/${path} ${now.has(path) ? (then.has(path) ? "differs" : "is left over") : "is missing"}`);
+    .map(
+      (path) =>
+        `${out}/${path} ${now.has(path) ? (then.has(path) ? "differs" : "is left over") : "is missing"}`,
+    );
 }
 
 const check = process.argv.includes("--check");
@@ -76,13 +81,25 @@ const templates = templatesBelow(root).filter((path) => path.startsWith(below));
 const fresh = check ? mkdtempSync(join(tmpdir(), "holdfast-gen-")) : undefined;
 try {
   const broken = templates.filter((template) => generate(template, fresh) !== 0);
-  const differing = fresh === undefined ? [] : templates.flatMap(outsOf).flatMap((out) => differences(out, fresh));
+  const differing =
+    fresh === undefined ? [] : templates.flatMap(outsOf).flatMap((out) => differences(out, fresh));
   for (const line of differing) process.stderr.write(`${line}\n`);
   const counted = `${templates.length} schemas${check ? " up to date" : ""}`;
   const ok = templates.length > 0 && broken.length === 0 && differing.length === 0;
-  const advice = differing.length > 0 ? `: ${differing.length} files differ; run \`npm run gen\` and commit` : "";
-  const failed = broken.length > 0 ? `: ${broken.join(", ")}` : templates.length === 0 ? `: no buf.gen.yaml below "${below}"` : advice;
-  finish({ name: "gen", ok, text: ok ? counted : failed.slice(2), figures: { templates, broken, differing } });
+  const advice =
+    differing.length > 0 ? `: ${differing.length} files differ; run \`npm run gen\` and commit` : "";
+  const failed =
+    broken.length > 0
+      ? `: ${broken.join(", ")}`
+      : templates.length === 0
+        ? `: no buf.gen.yaml below "${below}"`
+        : advice;
+  finish({
+    name: "gen",
+    ok,
+    text: ok ? counted : failed.slice(2),
+    figures: { templates, broken, differing },
+  });
 } finally {
   if (fresh !== undefined) rmSync(fresh, { recursive: true });
 }

@@ -15,9 +15,15 @@ import { delimiter, join } from "node:path";
 export function run(command, args, { cwd = process.cwd(), output = "inherit" } = {}) {
   const path = `${join(cwd, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
   const stdio = output === "inherit" ? "inherit" : output === "stderr" ? ["inherit", 2, 2] : "pipe";
-  const result = spawnSync(command, args, { cwd, stdio, env: { ...process.env, PATH: path }, encoding: "utf8" });
+  const result = spawnSync(command, args, {
+    cwd,
+    stdio,
+    env: { ...process.env, PATH: path },
+    encoding: "utf8",
+  });
   if (result.error !== undefined) process.stderr.write(`${command}: ${result.error.message}\n`);
-  if (output === "quiet" && result.status !== 0) process.stderr.write(`${result.stdout ?? ""}${result.stderr ?? ""}`);
+  if (output === "quiet" && result.status !== 0)
+    process.stderr.write(`${result.stdout ?? ""}${result.stderr ?? ""}`);
   return result.status ?? 1;
 }
 

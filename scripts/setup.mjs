@@ -34,18 +34,23 @@ function packagesOf(path) {
 function setUp() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major < leastNode[0] || (major === leastNode[0] && minor < leastNode[1])) {
-    fail(`setup: failed: this is Node ${process.versions.node}; holdfast needs ${leastNode.join(".")} or newer.`);
+    fail(
+      `setup: failed: this is Node ${process.versions.node}; holdfast needs ${leastNode.join(".")} or newer.`,
+    );
   }
   // npm writes this at the end of each install.
   const record = "node_modules/.package-lock.json";
   const installed = existsSync(join(root, record)) ? packagesOf(record) : undefined;
-  const lacking = installed === undefined ? ["all packages"] : missing(packagesOf("package-lock.json"), installed);
+  const lacking =
+    installed === undefined ? ["all packages"] : missing(packagesOf("package-lock.json"), installed);
   if (lacking.length === 0) return;
   const what = lacking.length > 3 ? `${lacking.length} packages` : lacking.join(", ");
   process.stderr.write(`setup: installing ${what}\n`);
   const status = run("npm", [installed === undefined ? "ci" : "install"], { cwd: root, output: "stderr" });
   if (status !== 0) {
-    fail("setup: failed: npm could not install. If package.json and package-lock.json differ, run `npm install`.");
+    fail(
+      "setup: failed: npm could not install. If package.json and package-lock.json differ, run `npm install`.",
+    );
   }
 }
 

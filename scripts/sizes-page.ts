@@ -24,7 +24,11 @@ export function sizesTable(sizes: Sizes): string {
     ["a client that makes calls", sizes.callsBytes],
     ["what holdfast adds", sizes.aboveConnectBytes],
   ];
-  return ["| bundle | bytes |", "| --- | --- |", ...rows.map(([name, bytes]) => `| ${name} | ${bytes} |`)].join("\n");
+  return [
+    "| bundle | bytes |",
+    "| --- | --- |",
+    ...rows.map(([name, bytes]) => `| ${name} | ${bytes} |`),
+  ].join("\n");
 }
 
 /** The page with the table in place of the one that it has. */
@@ -38,6 +42,7 @@ export function withTable(page: string, table: string): string {
 /** What a page says that holdfast adds. */
 export function recordedBytes(page: string): number {
   const match = /\| what holdfast adds \| (\d+) \|/.exec(page);
-  if (match === null) throw new Error("docs/sizes.md has no row for what holdfast adds; run `npm run size -- --write`");
+  if (match === null)
+    throw new Error("docs/sizes.md has no row for what holdfast adds; run `npm run size -- --write`");
   return Number(match[1]);
 }

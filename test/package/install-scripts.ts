@@ -16,7 +16,8 @@ export function installedWith(packages: LockedPackages): readonly string[] {
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     if (found.has(path)) continue;
     found.add(path);
-    waiting.push(...namesOf(packages[path]).flatMap((name) => placeOf(packages, path ?? "", name)));
+    const from = path;
+    waiting.push(...namesOf(packages[path]).flatMap((name) => placeOf(packages, from, name)));
   }
   return [...found].sort();
 }

@@ -180,11 +180,11 @@ describe("names that only a browser has", () => {
 });
 
 describe("leftovers", () => {
-  const note = `// ${"TO"}DO: think`;
-  const off = `it.${"only"}("x", () => {});`;
-  const skipped = `describe.${"skip"}("x", () => {});`;
+  // Put together here, so that this file passes its own rules.
+  const note = `// ${["TO", "DO"].join("")}: think`;
+  const off = (word: string): string => `it.${word}("x", () => {});`;
 
-  it.each([off, skipped, `it.${"todo"}("x");`])("finds a test that is switched off: %s", (text) => {
+  it.each(["only", "skip", "todo"].map(off))("finds a test that is switched off: %s", (text) => {
     expect(switchedOffTests(sample("x.test.ts", text))).toHaveLength(1);
   });
 
@@ -236,7 +236,7 @@ describe("leftovers", () => {
 });
 
 describe("types", () => {
-  it.each(["const x: any = 1;", "f(x!);", `// @ts-${"ignore"}`])("finds %s", (text) => {
+  it.each(["const x: any = 1;", "f(x!);", ["// @ts", "ignore"].join("-")])("finds %s", (text) => {
     expect(weakenedTypes(sample("x.ts", text))).toHaveLength(1);
   });
 
