@@ -3,6 +3,7 @@
  *
  * Source: design "Server: What a user writes".
  */
+import { setMaxListeners } from "node:events";
 import type { ConnectRouter, ContextValues, Interceptor } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../runtime/base/clock.ts";
 import type { ServiceDefinition } from "../runtime/base/definition.ts";
@@ -27,7 +28,7 @@ import {
 } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
 import { createFallback } from "./http/unknown-path.ts";
-import { Implementations } from "./implement.ts";
+import { Implementations, type ServiceOptions } from "./implement.ts";
 import { createJournal } from "./journal/journal.ts";
 import { memoryStore } from "./store/memory-store.ts";
 import { startPurge } from "./store/purge.ts";
@@ -60,9 +61,15 @@ export interface Server extends AsyncDisposable {
   /**
    * Takes the handlers of a service. Before `listen`, and before the routes are mounted.
    *
-   * @throws TypeError for a missing handler, or a service that is implemented already.
+   * @param options - what is to be said of single methods: `{ pay: { rerun: true } }`.
+   * @throws TypeError for a missing handler, a service that is implemented already, or an option that its method
+   * cannot have.
    */
-  implement<Handlers>(definition: ServiceDefinition<Handlers>, handlers: NoInfer<Handlers>): this;
+  implement<Handlers>(
+    definition: ServiceDefinition<Handlers>,
+    handlers: NoInfer<Handlers>,
+    options?: ServiceOptions<NoInfer<Handlers>>,
+  ): this;
   /**
    * Opens a port: HTTP/2 without TLS and HTTP/1.1 on one, or TLS with both.
    *
@@ -101,6 +108,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const admission = new Admission({ limits, clock, random });
   const streams = new OpenStreams();
   const shutdown = new AbortController();
+  setMaxListeners(0, shutdown.signal); // each request listens to it
   const listeners = new Set<Listener>();
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
@@ -115,6 +123,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const dispatching: DispatchParts = {
     journal,
     handler: (definition) => implementations.handler(definition),
+    mayRerun: (definition) => implementations.mayRerun(definition),
     shutdown: shutdown.signal,
     clock,
     log,
@@ -158,8 +167,8 @@ export function createServer(options: ServerOptions = {}): Server {
     routes,
     fallback,
     contextValues: contextValuesOf,
-    implement(definition, handlers) {
-      implementations.add(definition, handlers);
+    implement(definition, handlers, methodOptions) {
+      implementations.add(definition, handlers, methodOptions);
       return server;
     },
     async listen(listenOptions = {}) {

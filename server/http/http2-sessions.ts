@@ -50,7 +50,7 @@ export function watchHttp2Sessions(
       for (const watch of sessions.values()) watch.leaveAfter(waitMs());
     },
     destroy() {
-      for (const session of sessions.keys()) destroySession(session, constants.NGHTTP2_NO_ERROR);
+      for (const session of sessions.keys()) session.destroy();
     },
   };
 }
@@ -60,22 +60,18 @@ class Watch {
   readonly #session: ServerHttp2Session;
   readonly #clock: Clock;
   readonly #limits: Limits;
-  readonly #log: Log;
   readonly #resets: number[] = [];
   #streamCount = 0;
   #quiet: Timer | undefined;
   #leaving: Timer | undefined;
 
-  constructor(session: ServerHttp2Session, parts: { clock: Clock; limits: Limits; log: Log }) {
+  constructor(session: ServerHttp2Session, parts: { clock: Clock; limits: Limits }) {
     this.#session = session;
     this.#clock = parts.clock;
     this.#limits = parts.limits;
-    this.#log = parts.log;
     session.on("error", () => undefined); // reported as "sessionError"
     session.on("stream", (stream) => this.#opened(stream));
-    this.#quietFor(parts.limits.headersWaitMs, () => {
-      destroySession(session, constants.NGHTTP2_NO_ERROR);
-    });
+    this.#quietFor(parts.limits.headersWaitMs, () => session.destroy());
   }
 
   leaveAfter(waitMs: number): void {
@@ -110,13 +106,9 @@ class Watch {
     this.#resets.push(now);
     if (this.#resets.length <= this.#limits.resetsPerConnectionMost) return;
     const first = this.#resets.shift() ?? now;
-    if (now - first > resetWindowMs || this.#session.destroyed) return;
-    this.#log.warn("an HTTP/2 client reset its requests too often, its connection is closed");
-    destroySession(this.#session, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (now - first > resetWindowMs) return;
+    // Says why in a GOAWAY and closes at once: a peer that misbehaves is not waited for.
+    const error = new Error("the client reset its requests too often");
+    this.#session.destroy(error, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
-}
-
-/** Says why in a GOAWAY, and closes at once: a peer that misbehaves is not waited for. */
-function destroySession(session: ServerHttp2Session, code: number): void {
-  if (!session.destroyed) session.destroy(undefined, code);
 }

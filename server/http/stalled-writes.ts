@@ -9,7 +9,7 @@
  */
 import { constants } from "node:http2";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
-import type { Clock } from "../../runtime/base/clock.ts";
+import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { NodeResponse } from "./node-requests.ts";
 
@@ -23,7 +23,7 @@ interface Progress {
 export class StalledWrites {
   readonly #open = new Map<NodeResponse, Progress>();
   readonly #parts: { readonly clock: Clock; readonly waitMs: number; readonly log: Log };
-  #looking = false;
+  #next: Timer | undefined;
 
   constructor(parts: { readonly clock: Clock; readonly waitMs: number; readonly log: Log }) {
     this.#parts = parts;
@@ -34,20 +34,24 @@ export class StalledWrites {
     if (answer.body === undefined || response.destroyed) return answer;
     const progress: Progress = { pieces: 0, waitedAt: undefined };
     this.#open.set(response, progress);
-    response.once("close", () => this.#open.delete(response));
+    response.once("close", () => {
+      this.#open.delete(response);
+      if (this.#open.size > 0) return;
+      this.#next?.cancel();
+      this.#next = undefined;
+    });
     this.#lookLater();
     return { ...answer, body: counted(answer.body, progress) };
   }
 
   #lookLater(): void {
-    if (this.#looking || this.#open.size === 0) return;
-    this.#looking = true;
+    if (this.#next !== undefined || this.#open.size === 0) return;
     const look = (): void => {
-      this.#looking = false;
+      this.#next = undefined;
       for (const [response, progress] of this.#open) this.#look(response, progress);
       this.#lookLater();
     };
-    this.#parts.clock.timer(this.#parts.waitMs, look, { background: true });
+    this.#next = this.#parts.clock.timer(this.#parts.waitMs, look, { background: true });
   }
 
   #look(response: NodeResponse, progress: Progress): void {
