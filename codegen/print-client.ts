@@ -42,9 +42,8 @@ export function printClient(out: PrintedFile, service: ServiceModel): void {
 
 /** What a caller writes. */
 function signature(out: PrintedFile, { desc, kind }: MethodModel): Printable {
-  const { file } = out;
-  const request = [out.contract("MessageInitShape"), "<typeof ", file.importSchema(desc.input, true), ">"];
-  const reply = file.importShape(desc.output);
+  const request = [out.contract("MessageInitShape"), "<typeof ", out.schemaType(desc.input), ">"];
+  const reply = out.shape(desc.output);
   const options = out.contract(
     kind.kind === "stream" || kind.kind === "plain" ? "StreamOptions" : "CallOptions",
   );

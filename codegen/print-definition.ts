@@ -13,7 +13,7 @@ export function printDefinition(out: PrintedFile, service: ServiceModel): void {
       out.lines(
         `  ${method.name}: {`,
         `    kind: "${method.kind.kind}",`,
-        ["    method: ", file.importSchema(desc), ".method.", method.desc.localName, ","],
+        ["    method: ", out.schema(desc), ".method.", method.desc.localName, ","],
         ...settings(method.kind).map((setting) => `    ${setting},`),
         "  },",
       );
@@ -27,7 +27,7 @@ export function printDefinition(out: PrintedFile, service: ServiceModel): void {
   }
   out.lines(
     [file.export("const", names.definition), target === "ts" ? `: ${names.definitionType}` : "", " = {"],
-    ["  $service: ", file.importSchema(desc), ","],
+    ["  $service: ", out.schema(desc), ","],
     ["  $methods: ", out.own(names.methods), ","],
     ["  ...", out.own(names.methods), ","],
     "};",
@@ -44,8 +44,8 @@ function printTypes(out: PrintedFile, { names, methods, desc }: ServiceModel): v
   for (const { name, desc: method, kind } of methods) {
     out.lines([
       `  readonly ${name}: `,
-      [out.contract(definitionType(kind)), "<typeof ", file.importSchema(method.input, true)],
-      [", typeof ", file.importSchema(method.output, true), ">;"],
+      [out.contract(definitionType(kind)), "<typeof ", out.schemaType(method.input)],
+      [", typeof ", out.schemaType(method.output), ">;"],
     ]);
   }
   out.lines(...(methods.length === 0 ? [] : ["};"]), "");
@@ -55,7 +55,7 @@ function printTypes(out: PrintedFile, { names, methods, desc }: ServiceModel): v
       file.export("interface", names.definitionType),
       [" extends ", out.contract("ServiceDefinition"), `<${names.handlers}>, ${names.methodsType} {`],
     ],
-    ["  readonly $service: typeof ", file.importSchema(desc, true), ";"],
+    ["  readonly $service: typeof ", out.schemaType(desc), ";"],
     `  readonly $methods: ${names.methodsType};`,
     "}",
     "",

@@ -25,7 +25,7 @@ export function printHandlers(out: PrintedFile, { desc, names, methods }: Servic
 }
 
 function request(out: PrintedFile, { desc }: MethodModel): Printable {
-  const shape = out.file.importShape(desc.input);
+  const shape = out.shape(desc.input);
   return desc.methodKind === "client_streaming" || desc.methodKind === "bidi_streaming"
     ? ["requests: ", out.global("AsyncIterable"), "<", shape, ">"]
     : ["request: ", shape];
@@ -45,7 +45,7 @@ function context({ kind }: MethodModel): string {
 }
 
 function reply(out: PrintedFile, { desc }: MethodModel): Printable {
-  const init = [out.contract("MessageInitShape"), "<typeof ", out.file.importSchema(desc.output, true), ">"];
+  const init = [out.contract("MessageInitShape"), "<typeof ", out.schemaType(desc.output), ">"];
   return desc.methodKind === "server_streaming" || desc.methodKind === "bidi_streaming"
     ? [out.global("AsyncIterable"), "<", init, ">"]
     : [out.global("Promise"), "<", init, "> | ", init];

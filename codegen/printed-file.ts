@@ -1,5 +1,5 @@
 /** One generated file while it is printed, with what every printer needs of it. */
-import type { DescFile } from "@bufbuild/protobuf";
+import type { DescFile, DescMessage, DescService } from "@bufbuild/protobuf";
 import type { GeneratedFile, ImportSymbol, Printable, Schema, Target } from "@bufbuild/protoplugin";
 import type { usedTypes } from "./names.ts";
 
@@ -11,6 +11,12 @@ export interface PrintedFile {
   readonly target: Target;
   /** Prints a line each. */
   lines(...lines: readonly Printable[]): void;
+  /** The descriptor of a message or a service, as a value. */
+  schema(desc: DescMessage | DescService): ImportSymbol;
+  /** The same where only its type is named. */
+  schemaType(desc: DescMessage | DescService): ImportSymbol;
+  /** The type of a message. */
+  shape(desc: DescMessage): ImportSymbol;
   /** A type of the contract with the runtime. */
   contract(name: string): ImportSymbol;
   /** A function of the contract with the runtime. */
@@ -28,15 +34,29 @@ export function openFile(schema: Schema, target: Target, desc: DescFile): Printe
   const file = schema.generateFile(`${desc.name}_holdfast.${endings[target]}`);
   file.preamble(desc);
   const own = (name: string): ImportSymbol => file.import(name, `./${desc.name}_holdfast.js`);
+  const descriptor = remembered((wanted: DescMessage | DescService) => file.importSchema(wanted));
   return {
     file,
     target,
     lines(...lines) {
       for (const line of lines) file.print(line);
     },
+    schema: descriptor,
+    schemaType: (wanted) => descriptor(wanted).toTypeOnly(),
+    shape: remembered((wanted: DescMessage) => file.importShape(wanted)),
     contract: (name) => file.import(name, contractModule, true),
     contractValue: (name) => file.import(name, contractModule),
     own,
     global: own,
+  };
+}
+
+/** protoplugin names every type of a file to name one of them, which grows with the square of the file. */
+function remembered<T extends object>(find: (wanted: T) => ImportSymbol): (wanted: T) => ImportSymbol {
+  const found = new Map<T, ImportSymbol>();
+  return (wanted) => {
+    const symbol = found.get(wanted) ?? find(wanted);
+    found.set(wanted, symbol);
+    return symbol;
   };
 }
