@@ -120,11 +120,11 @@ export class MsgpackReader extends Reading {
     const format = this.#format();
     if (format === 0xcb) {
       this.#take(8);
-      return scratch.getFloat64(0);
+      return oneNaN(scratch.getFloat64(0));
     }
     if (format === 0xca) {
       this.#take(4);
-      return scratch.getFloat32(0);
+      return oneNaN(scratch.getFloat32(0));
     }
     if (format < 0x80) return format;
     if (format >= 0xe0) return format - 0x100;
@@ -265,4 +265,9 @@ export class MsgpackReader extends Reading {
         return 0;
     }
   }
+}
+
+/** NaN has many bit patterns, which some engines keep; programs shall see one. */
+function oneNaN(value: number): number {
+  return Number.isNaN(value) ? Number.NaN : value;
 }

@@ -10,6 +10,7 @@ import {
   type Message,
   type MessageInitShape,
 } from "@bufbuild/protobuf";
+import { NullValue } from "@bufbuild/protobuf/wkt";
 import { msgpackCodec } from "holdfast/codec";
 import { OldSchema } from "../gen/codec/v1/kitchen2_pb.ts";
 import * as kitchen from "../gen/codec/v1/kitchen3_pb.ts";
@@ -114,7 +115,7 @@ const vectors = [
     int32Value: 0,
     stringValue: "s",
     struct: { a: [null, 1.5, true, { b: "c" }] },
-    value: { kind: { case: "nullValue", value: 0 } },
+    value: { kind: { case: "nullValue", value: NullValue.NULL_VALUE } },
     mask: { paths: ["a.b"] },
     empty: {},
   }),
