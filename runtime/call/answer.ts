@@ -30,13 +30,25 @@ export async function connectAnswer(
     if (ours.test(type)) return response;
     throw notOurs(response.status, type);
   }
-  if (serverFaultStatuses.includes(response.status)) return response;
+  if (serverFaultStatuses.includes(response.status)) {
+    return response.status === 429 && type !== "application/json" ? tooMuch(response) : response;
+  }
   if (type !== "application/json") throw notOurs(response.status, type);
   const bytes = await readAll(response);
   if (bytes === undefined || !isConnectError(bytes, response.header.get("content-encoding"))) {
     throw notOurs(response.status, type);
   }
   return { ...response, body: once(bytes) };
+}
+
+/** Connect makes `unavailable` of a proxy's 429; it means what `resource_exhausted` does, which waits longer. */
+function tooMuch(response: UniversalClientResponse): UniversalClientResponse {
+  const header = new Headers(response.header);
+  header.set("content-type", "application/json");
+  header.delete("content-encoding");
+  header.delete("content-length");
+  const error = { code: "resource_exhausted", message: "HTTP 429" };
+  return { ...response, header, body: once(new TextEncoder().encode(JSON.stringify(error))) };
 }
 
 function mediaType(header: Headers): string {

@@ -297,6 +297,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       case "server-fault":
         this.#lastFault = end.error;
         this.#mayHaveRun ||= end.mayHaveRun;
+        this.#progress = "answered";
         return;
       default:
         this.#progress = "answered";

@@ -53,8 +53,11 @@ export interface TryFacts {
   readonly http: HttpProgress | undefined;
 }
 
-/** Not handed to the HTTP client yet; handed over; bytes have left; an answer of the protocol has come. */
-export type HttpProgress = "idle" | "connecting" | "sent" | "answered";
+/**
+ * Not handed to the HTTP client yet; handed over; bytes have left; an answer of the protocol has come; and it
+ * carries `holdfast-server`.
+ */
+export type HttpProgress = "idle" | "connecting" | "sent" | "answered" | "ours";
 
 /** A success: the server's own, or one that only looks so. */
 export function replyEnd<O extends DescMessage>(
@@ -75,6 +78,8 @@ export function errorEnd(error: unknown, facts: TryFacts): TryEnd<never> {
     return { kind: "program-fault", error, sent: facts.http !== "idle" };
   }
   if (error.metadata.has(headerNames.server)) return ourError(error, facts);
+  // Our server's answer came whole, and the error is not in it: an interceptor made it, or cannot read the reply.
+  if (facts.http === "ours") return { kind: "program-fault", error, sent: true };
   // A transport of the program's own tells a cut from an answer by nothing but this header.
   if (facts.http === undefined && facts.server === "holdfast") {
     return { kind: "connection-fault", fault: notOurs(error) };

@@ -107,7 +107,8 @@ export class SignIn {
 
   async #askOnce(rejected: string | undefined, person: number): Promise<string | undefined> {
     try {
-      const token = await this.#source?.({ rejected });
+      // In a function of its own, so that a source's throw comes after this turn like any other answer of it.
+      const token = await (async () => this.#source?.({ rejected }))();
       if (person !== this.#person) return token;
       this.#asking = undefined;
       this.#known = { token };

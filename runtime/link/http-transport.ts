@@ -7,6 +7,7 @@ import type { UniversalClientRequest, UniversalClientResponse } from "@connectrp
 import { createTransport } from "@connectrpc/connect/protocol-connect";
 import type { HttpClient } from "../base/http-client.ts";
 import { connectAnswer } from "../call/answer.ts";
+import { headerNames } from "../call/headers.ts";
 import type { HttpProgress } from "../call/outcome.ts";
 
 export interface HttpTransportOptions {
@@ -33,7 +34,7 @@ export function httpTry(client: HttpClient, options: HttpTransportOptions): Http
     };
     const streaming = (request.header.get("content-type") ?? "").startsWith("application/connect+");
     const answer = await connectAnswer(await client.send({ ...request, onSent }), streaming);
-    progress = "answered";
+    progress = answer.header.has(headerNames.server) ? "ours" : "answered";
     return answer;
   };
   const transport = createTransport({

@@ -1,0 +1,90 @@
+/**
+ * The outbox as a call sees it: a keep is what the outbox holds of one call. The call asks it for its turn, tells
+ * it before bytes leave, and leaves to it what a program is told when the call ends without an answer. The
+ * outbox itself stands above this folder; here is the seam, and the one check that a call needs.
+ *
+ * Source: design "The outbox".
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { CallOptions } from "../base/calls.ts";
+import type { CommandDefinition, UnaryDefinition } from "../base/definition.ts";
+import type { Stamp } from "./stamp.ts";
+
+/** What the outbox holds of one call. */
+export interface Keep {
+  /** The stamp that the call's tries carry; undefined: one of the link's own. Settled by the keep, not the call. */
+  readonly stamp: Stamp | undefined;
+  /** Whether it is an entry: then it is no command in flight of the link. */
+  readonly stored: boolean;
+  /**
+   * Before each try: resolves when no entry is before it, and this process may send it. With bytes: another
+   * process has sent it, and this is the reply.
+   *
+   * @throws the signal's reason when it aborts first; the error that the call ended with in another process, or
+   * that keeps the outbox from its server for good.
+   */
+  turn(signal: AbortSignal): Promise<Uint8Array | undefined>;
+  /** A try is about to be sent in the name of this caller. Resolves when that is written down. */
+  sending(tag: string | undefined): Promise<void>;
+  /** No try of it has left so far. */
+  notSent(): Promise<void>;
+  /** The call has its reply. */
+  replied(reply: () => Uint8Array): Promise<void>;
+  /** The call has no reply: gives the error that the program gets. */
+  failed(error: unknown): Promise<unknown>;
+}
+
+/** A command that comes to the outbox. */
+export interface EnteringCall {
+  readonly definition: CommandDefinition;
+  readonly request: MessageShape<DescMessage>;
+  readonly options: CallOptions;
+}
+
+export interface CallOutbox {
+  /**
+   * A command begins.
+   *
+   * @throws HoldfastError OUTBOX_FULL: it cannot be kept, so nothing is sent.
+   */
+  enter(call: EnteringCall): Promise<Keep>;
+  /** A query, signal or heartbeat begins: what waits is sent, and it does not wait for that. */
+  prompt(): void;
+}
+
+/** What the check looks at. */
+interface OutboxEnvironment {
+  readonly server: "holdfast" | "plain";
+  readonly outbox: CallOutbox | undefined;
+}
+
+/**
+ * The keep of a call; undefined where there is nothing to keep.
+ *
+ * @throws TypeError for a command that asks for an outbox which the link has not, or for a key without one.
+ */
+export async function keepOf(
+  { server, outbox }: OutboxEnvironment,
+  definition: UnaryDefinition,
+  request: MessageShape<DescMessage>,
+  options: CallOptions,
+): Promise<Keep | undefined> {
+  const wants = definition.kind === "command" && (definition.outbox ?? "none") !== "none";
+  const name = `${definition.method.parent.typeName}/${definition.method.name}`;
+  if (wants && outbox === undefined)
+    throw new TypeError(`${name} has an outbox in its schema, ${lacks(server)}`);
+  if (!wants && options.key !== undefined) {
+    throw new TypeError(
+      `${name} was called with a key, which is for commands with an outbox; leave it out, or give the method \`outbox: LATE\` or \`EARLY\` in its schema`,
+    );
+  }
+  if (definition.kind === "command") return outbox?.enter({ definition, request, options });
+  outbox?.prompt();
+  return undefined;
+}
+
+function lacks(server: "holdfast" | "plain"): string {
+  return server === "plain"
+    ? 'and a link with server: "plain" has none: only a holdfast server keeps what ran. Take `outbox` away, or talk to a holdfast server'
+    : "and this link has no store for one: give linkOf `outbox: { store }` (holdfast/node keeps files by default), or take `outbox` away";
+}
