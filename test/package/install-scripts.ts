@@ -4,12 +4,13 @@ interface Locked {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
   readonly hasInstallScript?: boolean;
 }
 
 export type LockedPackages = Readonly<Record<string, Locked>>;
 
-/** The packages that come with holdfast itself: its dependencies and peers, and theirs. */
+/** The packages that come with holdfast itself: its dependencies and peers but optional ones, and theirs. */
 export function installedWith(packages: LockedPackages): readonly string[] {
   const found = new Set<string>();
   const waiting = namesOf(packages[""]).map((name) => `node_modules/${name}`);
@@ -23,7 +24,10 @@ export function installedWith(packages: LockedPackages): readonly string[] {
 }
 
 function namesOf(entry: Locked | undefined): readonly string[] {
-  return Object.keys({ ...entry?.dependencies, ...entry?.optionalDependencies, ...entry?.peerDependencies });
+  const peers = Object.keys(entry?.peerDependencies ?? {});
+  // npm installs an optional peer only where the user asks for it.
+  const wanted = peers.filter((name) => entry?.peerDependenciesMeta?.[name]?.optional !== true);
+  return [...Object.keys({ ...entry?.dependencies, ...entry?.optionalDependencies }), ...wanted];
 }
 
 /** Where a package finds another one: in its own node_modules, or in the nearest above. */

@@ -13,7 +13,12 @@ describe("an install", () => {
 
   it("finds an install script wherever it lies", () => {
     const withNative: LockedPackages = {
-      "": { dependencies: { a: "1" }, peerDependencies: { b: "1" } },
+      "": {
+        dependencies: { a: "1" },
+        peerDependencies: { b: "1", asked: "1" },
+        peerDependenciesMeta: { asked: { optional: true } },
+      },
+      "node_modules/asked": { hasInstallScript: true },
       "node_modules/a": { optionalDependencies: { native: "1" } },
       "node_modules/a/node_modules/native": { hasInstallScript: true },
       "node_modules/native": {},
@@ -24,7 +29,7 @@ describe("an install", () => {
   });
 
   it("runs no script and builds nothing native", () => {
-    expect(installedWith(packages).length).toBeGreaterThan(3);
+    expect(installedWith(packages).length).toBeGreaterThan(1);
     expect(withInstallScripts(packages)).toEqual([]);
   });
 
@@ -32,7 +37,11 @@ describe("an install", () => {
     const sources = filesBelow(["runtime", "server", "codegen", "gen"], [".ts"]).filter(
       (file) => !isTest(file.path),
     );
-    const imported = new Set(sources.flatMap(importsOf).map(packageOf));
+    // A driver that may be missing is loaded by a call, so that its absence can be told in words.
+    const loaded = sources.flatMap((file) =>
+      [...file.text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name),
+    );
+    const imported = new Set([...sources.flatMap(importsOf), ...loaded].map(packageOf));
     const named = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).sort();
     expect([...imported].filter((name) => name !== undefined && name !== "node:").sort()).toEqual(named);
   });

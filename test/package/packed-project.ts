@@ -13,6 +13,8 @@ export interface PackedProject extends Disposable {
   readonly folder: string;
   /** The package in its node_modules. */
   readonly packageFolder: string;
+  /** The package as npm would publish it. */
+  readonly tarball: string;
   /** The packed files, from the package's folder. */
   readonly files: readonly string[];
   /** Writes a file of the project. */
@@ -56,18 +58,19 @@ export function packProject(): PackedProject {
   });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"), "dir");
   // The build says on stdout how it went; npm's own words come last.
-  run(copy, "npm", ["pack", "--pack-destination", home]);
+  runIn(copy, "npm", ["pack", "--pack-destination", home]);
   const folder = join(home, "project");
   const packageFolder = join(folder, "node_modules/holdfast");
   mkdirSync(packageFolder, { recursive: true });
   const { version } = JSON.parse(readFileSync(join(copy, "package.json"), "utf8")) as { version: string };
-  run(home, "tar", ["-xzf", `holdfast-${version}.tgz`, "-C", packageFolder, "--strip-components=1"]);
+  const tarball = join(home, `holdfast-${version}.tgz`);
+  runIn(home, "tar", ["-xzf", tarball, "-C", packageFolder, "--strip-components=1"]);
   for (const name of linked) {
     const at = join(folder, "node_modules", name);
     mkdirSync(dirname(at), { recursive: true });
     symlinkSync(join(root, "node_modules", name), at, "dir");
   }
-  const files = run(packageFolder, "find", [".", "-type", "f"]).trim().split("\n");
+  const files = runIn(packageFolder, "find", [".", "-type", "f"]).trim().split("\n");
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -76,14 +79,16 @@ export function packProject(): PackedProject {
   return {
     folder,
     packageFolder,
+    tarball,
     files: files.map((path) => path.replace(/^\.\//, "")),
     write,
-    run: (command, args) => run(folder, command, args),
+    run: (command, args) => runIn(folder, command, args),
     [Symbol.dispose]: () => rmSync(home, { recursive: true }),
   };
 }
 
-function run(cwd: string, command: string, args: readonly string[]): string {
+/** Runs a program in a folder and gives its output; throws with the output when it fails. */
+export function runIn(cwd: string, command: string, args: readonly string[]): string {
   try {
     return execFileSync(command, args, { cwd, encoding: "utf8", stdio: "pipe" });
   } catch (error) {

@@ -1,0 +1,41 @@
+/**
+ * The packed package with another version of Connect, installed from a registry: runs only where
+ * HOLDFAST_CONNECT names the version, such as `HOLDFAST_CONNECT=2.3.0 npm test -- other-connect`.
+ */
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { root } from "../repo/source-files.ts";
+import { packProject, runIn } from "./packed-project.ts";
+
+const version = process.env["HOLDFAST_CONNECT"];
+
+it.skipIf(version === undefined)(
+  "the board's demo runs with another version of Connect",
+  () => {
+    const packed = packProject();
+    try {
+      const folder = join(packed.folder, "../with-other-connect");
+      mkdirSync(folder);
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
+      cpSync(join(root, "examples/board"), join(folder, "board"), { recursive: true });
+      const connect = ["@connectrpc/connect", "@connectrpc/connect-node"].map(
+        (name) => `${name}@${version ?? ""}`,
+      );
+      const install = [
+        "install",
+        "--no-audit",
+        "--no-fund",
+        packed.tarball,
+        ...connect,
+        "@bufbuild/protobuf",
+        "tsx",
+      ];
+      runIn(folder, "npm", install);
+      expect(runIn(folder, "node", ["--import", "tsx", "board/demo.ts"])).toMatch(/^start: ok/m);
+    } finally {
+      packed[Symbol.dispose]();
+    }
+  },
+  600_000,
+);
