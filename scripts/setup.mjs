@@ -31,7 +31,17 @@ function packagesOf(path) {
   return JSON.parse(readFileSync(join(root, path), "utf8")).packages;
 }
 
+/**
+ * A development package has a native build. It needs Node's headers, which most installs of Node bring along;
+ * without a word of where they are, they would be downloaded.
+ */
+function useOwnHeaders() {
+  const home = dirname(dirname(process.execPath));
+  if (existsSync(join(home, "include/node/node.h"))) process.env.npm_config_nodedir ??= home;
+}
+
 function setUp() {
+  useOwnHeaders();
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major < leastNode[0] || (major === leastNode[0] && minor < leastNode[1])) {
     fail(
