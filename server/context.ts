@@ -25,12 +25,12 @@ export interface ContextParts {
   readonly clock: Clock;
 }
 
-/** Makes the context; `signal` in place of the carrier's for what outlives its try. */
+/** Makes the context of a handler; `signal` in place of the carrier's for what outlives its try. */
 export function createContext(
   parts: ContextParts,
   carried: Carried,
   signal = carried.signal,
-): CommandContext {
+): Omit<CommandContext, "mayHaveRun" | "transaction"> {
   const { requestHeader, responseHeader, responseTrailer } = carried;
   return { ...parts, signal, requestHeader, responseHeader, responseTrailer };
 }

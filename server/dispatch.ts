@@ -11,15 +11,18 @@ import { handlerMostMs } from "../runtime/base/constants.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import type { Log } from "../runtime/base/log.ts";
 import { type Carried, createContext } from "./context.ts";
+import { createTransaction } from "./transaction.ts";
 import type { Guest } from "./entrance.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import type { Handler } from "./implement.ts";
-import type { Answer, Journal } from "./journal/answer.ts";
+import type { Answer, Journal, Running } from "./journal/answer.ts";
 import type { UnaryAnswer } from "./http/exchange.ts";
 
 export interface DispatchParts {
   readonly journal: Journal;
   readonly handler: (definition: MethodDefinition) => Handler;
+  /** Whether a command may run again after a run of which nobody knows how it ended. */
+  readonly mayRerun: (definition: CommandDefinition) => boolean;
   /** Aborts in the last seconds of a drain. */
   readonly shutdown: AbortSignal;
   readonly clock: Clock;
@@ -58,12 +61,14 @@ async function runOnce(
       caller: guest.key,
       expectedTag: guest.expectedTag,
       call: guest.call,
+      arrivedAtMs: guest.arrivedAtMs,
       scope: "",
+      rerun: parts.mayRerun(definition),
       waiting: carried.signal,
     },
-    ({ signal }) => {
+    (running) => {
       work.began = true;
-      return handle(call, parts, signal);
+      return handle(call, parts, running);
     },
   );
   if (!work.began) guest.turn.leave();
@@ -73,7 +78,7 @@ async function runOnce(
 /** A query, signal or heartbeat: it has no more to do when nobody waits for it. */
 async function runQuery(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
   const { signal } = call.carried;
-  return settled(handle(call, parts, signal), signal, undefined);
+  return settled(handle(call, parts, { signal }), signal, undefined);
 }
 
 /**
@@ -91,7 +96,8 @@ async function runWithoutId(
     limit.abort(new ConnectError("the handler took longer than it may", Code.DeadlineExceeded));
   const timer = parts.clock.timer(definition.handlerMostMs ?? handlerMostMs, late, { background: true });
   parts.shutdown.addEventListener("abort", stop);
-  const work = handle(call, parts, limit.signal).finally(() => {
+  const unkept = { ...unkeptRun(definition, parts), signal: limit.signal };
+  const work = handle(call, parts, unkept).finally(() => {
     timer.cancel();
     parts.shutdown.removeEventListener("abort", stop);
   });
@@ -126,14 +132,33 @@ async function settled(
   }
 }
 
+/** What the run of a command without a call ID gets: it is the only one, and writes without a key. */
+function unkeptRun(definition: CommandDefinition, parts: DispatchParts): Omit<Running, "signal"> {
+  const unkept = parts.journal.unkept(definition);
+  return {
+    mayHaveRun: false,
+    begin: () => unkept.begin(),
+    transaction: (write) => unkept.transaction(write),
+  };
+}
+
+/** The run of a query or signal has its signal alone. */
+type AnyRun = Pick<Running, "signal"> & Partial<Running>;
+
 /** Waits for the turn, runs the handler and makes its reply a message; rejects with a ConnectError. */
-async function handle(call: UnaryCall, parts: DispatchParts, signal: AbortSignal): Promise<Message> {
+async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promise<Message> {
   const { definition, request, carried, guest } = call;
+  const toMessage = (reply: unknown): Message => create(definition.method.output, reply as Message);
   try {
     await guest.turn.start();
-    const context = createContext(contextParts(guest, parts), carried, signal);
-    const reply = await parts.handler(definition)(request, context);
-    return create(definition.method.output, reply as Message);
+    await run.begin?.();
+    const context = createContext(contextParts(guest, parts), carried, run.signal);
+    const handler = parts.handler(definition);
+    if (run.transaction === undefined) return toMessage(await handler(request, context));
+    const transaction = createTransaction(run.transaction, toMessage);
+    const { mayHaveRun = false } = run;
+    const reply = await handler(request, { ...context, mayHaveRun, transaction: transaction.use });
+    return transaction.messageOf(reply) ?? toMessage(reply);
   } catch (error) {
     throw errorOfThrow(error, definition, parts.log);
   } finally {

@@ -26,6 +26,8 @@ export interface Guest extends Entered {
   readonly expectedTag: string | undefined;
   readonly session: string | undefined;
   readonly deadline: number | undefined;
+  /** The server's wall time in ms at which the request arrived, before it waited for anything. */
+  readonly arrivedAtMs: number;
   readonly turn: Turn;
 }
 
@@ -68,6 +70,7 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
     expectedTag: header.get(headerNames.for) ?? undefined,
     session: sessionOf(header),
     deadline: arrival.deadline,
+    arrivedAtMs: arrival.atMs,
     turn,
   };
 }

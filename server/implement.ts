@@ -7,18 +7,33 @@ import type { MethodDefinition, ServiceDefinition } from "../runtime/base/defini
 /** A handler as the dispatcher calls it. The generated types hold what its request and its reply are. */
 export type Handler = (request: unknown, context: unknown) => unknown;
 
+/** What a server says of a method beside its handler. */
+export interface MethodOptions {
+  /**
+   * Whether the handler may run again when an earlier run of the same call began and nobody knows how it ended;
+   * it then finds `ctx.mayHaveRun` true and looks for itself. Only for commands with `effects: EXTERNAL`.
+   * Default: false, and such a repeat is refused with OUTCOME_UNKNOWN.
+   */
+  readonly rerun?: boolean;
+}
+
+/** Options of a service's methods, by the names of their handlers. */
+export type ServiceOptions<Handlers> = { readonly [Name in keyof Handlers]?: MethodOptions };
+
 /** The handlers of all services of a server. */
 export class Implementations {
   readonly #handlers = new Map<MethodDefinition, Handler>();
   readonly #services = new Set<string>();
+  readonly #reruns = new Set<MethodDefinition>();
   #sealed = false;
 
   /**
    * Takes a service's handlers.
    *
-   * @throws TypeError for what is no definition, a missing handler, or a service that is implemented already.
+   * @throws TypeError for what is no definition, a missing handler, a service that is implemented already, or
+   * an option that its method cannot have.
    */
-  add(definition: ServiceDefinition<never>, handlers: unknown): void {
+  add(definition: ServiceDefinition<never>, handlers: unknown, options: object = {}): void {
     const name = serviceName(definition);
     if (this.#sealed) {
       throw new TypeError(`holdfast: implement ${name} before listen, and before the routes are mounted.`);
@@ -35,6 +50,8 @@ export class Implementations {
     if (missing.length > 0) {
       throw new TypeError(`holdfast: ${name} lacks a handler for ${missing.join(", ")}.`);
     }
+    const reruns = rerunsOf(definition, name, options);
+    for (const its of reruns) this.#reruns.add(its);
     for (const [its, handler] of bound) if (handler !== undefined) this.#handlers.set(its, handler);
     this.#services.add(name);
   }
@@ -45,12 +62,36 @@ export class Implementations {
     return this.#handlers.keys();
   }
 
+  mayRerun(definition: MethodDefinition): boolean {
+    return this.#reruns.has(definition);
+  }
+
   handler(definition: MethodDefinition): Handler {
     const handler = this.#handlers.get(definition);
     if (handler === undefined)
       throw new TypeError(`holdfast: no handler for ${definition.method.toString()}`);
     return handler;
   }
+}
+
+/** The methods that may run again. */
+function rerunsOf(
+  definition: ServiceDefinition<never>,
+  service: string,
+  options: object,
+): readonly MethodDefinition[] {
+  return Object.entries(options as Record<string, MethodOptions | undefined>).flatMap(([method, option]) => {
+    const its = definition.$methods[method];
+    if (its === undefined) {
+      throw new TypeError(`holdfast: options are given for ${method}, which ${service} does not have.`);
+    }
+    if (option?.rerun !== true) return [];
+    if (its.kind === "command" && its.effects === "external") return [its];
+    throw new TypeError(
+      `holdfast: rerun is given for ${service}.${method}, which is not a command with effects: EXTERNAL. Others ` +
+        "leave no trace when they fail, and run again anyway.",
+    );
+  });
 }
 
 function serviceName(definition: unknown): string {

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
+import type { Tx } from "./register.ts";
 
 /** Who makes a call. */
 export interface Caller {
@@ -43,6 +44,25 @@ export interface CommandContext extends HandlerContext {
    * none, in which case nothing keeps a repeat from running again.
    */
   readonly callId: string | undefined;
+  /**
+   * Whether an earlier run of this call began and its end is not known, so that its effects elsewhere may be
+   * there: ask the other system by {@link callId}. True only for a method with `effects: EXTERNAL` that was
+   * implemented with `rerun: true`.
+   */
+  readonly mayHaveRun: boolean;
+  /**
+   * Writes to the server's store: what the callback writes through `tx`, its value as the kept reply, and the
+   * call's key are one commit, or none of them is. Do what takes time before, then
+   * `return ctx.transaction((tx) => …)`; it resolves with the callback's value once that is durable.
+   *
+   * A throw inside rolls back what was written: a refusal (a ConnectError such as `not_found`) is kept as the
+   * call's outcome, anything else keeps nothing and a new try runs the handler again. With SQLite the callback
+   * must be synchronous. `tx` is the store's own database; declare its type once, see `Register` of holdfast/server.
+   *
+   * Rejects with TypeError at a second use in one run, and with HoldfastError `REPLY_TOO_LARGE` when the reply
+   * is larger than the journal keeps.
+   */
+  transaction<Reply>(write: (tx: Tx) => Reply | Promise<Reply>): Promise<Reply>;
 }
 
 /** What the handler of a stream gets. */

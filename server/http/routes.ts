@@ -44,6 +44,8 @@ export interface Arrival {
   readonly address: string | undefined;
   /** Ms of the monotonic clock at which the client stops waiting; undefined: never. */
   readonly deadline: number | undefined;
+  /** The server's wall time in ms at which the request's headers came. */
+  readonly atMs: number;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;
 }
@@ -185,6 +187,7 @@ async function enter<E extends Entered>(
       header: request.header,
       address: request.contextValues?.get(addressKey),
       deadline: timeoutMs === undefined ? undefined : parts.clock.monotonic() + timeoutMs,
+      atMs: parts.clock.now(),
       signal: request.signal,
     });
     return { ...begun, entered, stop: undefined };

@@ -33,18 +33,35 @@ export interface Attempt {
   readonly arrivedAtMs?: number;
   /** Part of what the request is compared by: the object's params for a method of an object. */
   readonly scope: string;
+  /** Whether the handler may run again after a run of which nobody knows how it ended. Absent: false. */
+  readonly rerun?: boolean;
   /** Aborts when this try waits no longer. It ends the wait, never the work. */
   readonly waiting: AbortSignal;
+}
+
+/** What a run of a handler gets from the journal. */
+export interface Running {
+  /** Aborts at the handler's limit and at the end of a drain. */
+  readonly signal: AbortSignal;
+  /** Whether an earlier run may have had effects outside the store. */
+  readonly mayHaveRun: boolean;
+  /**
+   * To be awaited right before the handler starts, when nothing can stop it any more: makes the claim of a
+   * method with effects elsewhere durable. When it rejects the handler must not start.
+   */
+  begin(): Promise<void>;
+  /**
+   * Keeps a reply and what is written through `tx` as one. Once a run; resolves with the reply when it is
+   * durable.
+   */
+  transaction(write: (tx: unknown) => Message | Promise<Message>): Promise<Message>;
 }
 
 /**
  * Runs the handler: called at most once for a call, and if at all then before the try is answered. What it
  * takes (a place in admission) it holds until it ends, which may be long after the answer.
  */
-export type Work = (run: {
-  /** Aborts at the handler's limit and at the end of a drain. */
-  readonly signal: AbortSignal;
-}) => Promise<Message>;
+export type Work = (run: Running) => Promise<Message>;
 
 /** What a try of a command is answered with. */
 export interface Answer {
@@ -58,6 +75,8 @@ export interface Answer {
 export interface Journal {
   /** Never rejects: every way to end is an answer with its mark. */
   run(attempt: Attempt, work: Work): Promise<Answer>;
+  /** What a run without a call ID writes through: nothing is kept of it. */
+  unkept(definition: CommandDefinition): Pick<Running, "begin" | "transaction">;
   /** How many handlers run now. */
   readonly runningCount: number;
   /** Aborts the signals of all handlers that run: the last seconds of a drain. */

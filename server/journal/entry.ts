@@ -34,14 +34,18 @@ export interface TryFacts {
   readonly seq: number | undefined;
   /** Server time in ms of the call's first sending; undefined for a plain client. */
   readonly firstSentMs: number | undefined;
+  /** Whether the handler may run again after a run of which nobody knows how it ended. Absent: false. */
+  readonly rerun?: boolean;
 }
 
 /** What follows for the try. `skipped`: the requests could not be compared, only their methods. */
 export type Verdict =
   | { readonly kind: "run" }
+  /** An earlier run began, and what became of it is not known; the handler looks for itself. */
+  | { readonly kind: "rerun"; readonly skipped: boolean }
   | { readonly kind: "join"; readonly skipped: boolean }
   | { readonly kind: "repeat"; readonly entry: Entry; readonly skipped: boolean }
-  | { readonly kind: "refuse"; readonly reason: "CALL_ID_REUSED" | "CALL_STALE" }
+  | { readonly kind: "refuse"; readonly reason: "CALL_ID_REUSED" | "CALL_STALE" | "OUTCOME_UNKNOWN" }
   | { readonly kind: "refuse"; readonly reason: "CALL_FORGOTTEN"; readonly what: string }
   | { readonly kind: "refuse"; readonly reason: "JOURNAL_FULL"; readonly retryMs: number };
 
@@ -53,9 +57,11 @@ export function meet(facts: TryFacts, state: KeyState): Verdict {
       const comparison = compareRequests(facts.request, state.kind === "kept" ? state.entry : state.request);
       if (comparison === "other") return { kind: "refuse", reason: "CALL_ID_REUSED" };
       const skipped = comparison === "skipped";
-      return state.kind === "kept"
-        ? { kind: "repeat", entry: state.entry, skipped }
-        : { kind: "join", skipped };
+      if (state.kind === "running") return { kind: "join", skipped };
+      if (state.entry.outcome.kind !== "started") return { kind: "repeat", entry: state.entry, skipped };
+      // What runs here was joined above, so the process that began this one is gone.
+      if (facts.rerun === true) return { kind: "rerun", skipped };
+      return { kind: "refuse", reason: "OUTCOME_UNKNOWN" };
     }
     case "absent": {
       if (facts.seq !== undefined && facts.seq <= state.watermark) {

@@ -567,6 +567,7 @@ function passing(store: Store): Store {
     facts: store.facts,
     find: (key, lane) => store.find(key, lane),
     commit: (claim, decide) => store.commit(claim, decide),
+    write: (work) => store.write(work),
     purge: (countMost) => store.purge(countMost),
     close: () => store.close(),
   };

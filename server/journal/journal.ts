@@ -11,19 +11,22 @@
  *
  * Source: design "The journal"; reliability decisions D2-D15.
  */
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../runtime/base/clock.ts";
 import * as constants from "../../runtime/base/constants.ts";
-import { isOnce } from "../../runtime/base/definition.ts";
+import { type CommandDefinition, isOnce } from "../../runtime/base/definition.ts";
 import { reasonError } from "../../runtime/base/errors.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
 import { type Claim, type Found, type Store, StoreError } from "../store/store.ts";
-import type { Answer, Attempt, Journal, Work } from "./answer.ts";
+import type { Answer, Attempt, Journal, Running, Work } from "./answer.ts";
 import { firstSentMsOf, meet, type TryFacts, type Verdict } from "./entry.ts";
-import { compareRequests, fingerprint, methodName } from "./fingerprint.ts";
+import { fingerprint, methodName } from "./fingerprint.ts";
+import { Keeping, told } from "./keeping.ts";
 import { answerOf, type Ending, endingOfReply, endingOfThrow } from "./outcome.ts";
 import { fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
+import { RunEffects, type RunEffectsParts } from "./run-effects.ts";
 import { type MakeAnswer, Run } from "./run.ts";
 import { Settled } from "./settled.ts";
 import { callerChanged } from "./tag.ts";
@@ -65,9 +68,16 @@ class StoredJournal implements Journal {
   readonly #tombstones = new Tombstones();
   #idle: (() => void)[] = [];
   #broken = false;
+  readonly #keeping: Keeping;
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#keeping = new Keeping({
+      store: options.store,
+      log: options.log,
+      isBroken: () => this.#broken,
+      writeFailed: (error) => this.#writeFailed(error),
+    });
   }
 
   async run(attempt: Attempt, work: Work): Promise<Answer> {
@@ -111,6 +121,7 @@ class StoredJournal implements Journal {
         fingerprint: fingerprint(definition, attempt.request, attempt.scope),
       },
       seq: call.lane?.seq,
+      rerun: attempt.rerun === true,
       firstSentMs: call.lane === undefined ? undefined : firstSentMsOf(call.lane.firstSent, arrivedAtMs),
     };
     for (;;) {
@@ -135,7 +146,7 @@ class StoredJournal implements Journal {
       const lane = call.lane?.lane;
       let found: Found;
       try {
-        found = await store.find({ space: caller.space, id: call.id }, lane);
+        found = await store.find({ space: caller.space, id: call.id }, lane, caller.quota);
       } catch (error) {
         this.#storeFailed(error, error instanceof StoreError && error.broken);
         return unavailable();
@@ -155,7 +166,7 @@ class StoredJournal implements Journal {
             },
       );
       // Nobody waits for it any more, and nothing has begun: the next try, if any, runs it.
-      if (verdict.kind === "run" && waiting.aborted) return inProgress();
+      if ((verdict.kind === "run" || verdict.kind === "rerun") && waiting.aborted) return inProgress();
       answer = this.#obey(verdict, arrival, undefined);
     } finally {
       this.#looks.delete(arrival.key);
@@ -175,7 +186,9 @@ class StoredJournal implements Journal {
     }
     switch (verdict.kind) {
       case "run":
-        return this.#begin(arrival);
+        return this.#begin(arrival, false);
+      case "rerun":
+        return this.#begin(arrival, true);
       case "join":
         return joined?.wait(false, waiting) ?? inProgress();
       case "repeat":
@@ -186,25 +199,34 @@ class StoredJournal implements Journal {
     }
   }
 
-  #begin(arrival: Arrival): Promise<Answer> {
-    const { attempt, key, work } = arrival;
+  #begin(arrival: Arrival, mayHaveRun: boolean): Promise<Answer> {
+    const { attempt, key } = arrival;
     const lane = attempt.call.lane;
     const { space } = attempt.caller;
     if (lane !== undefined) this.#settled.enter(space, lane.lane, lane.settled);
-    const keep = (ending: Ending): Promise<MakeAnswer> => this.#keep(arrival, ending);
-    return this.#carryOut(attempt, work, key, arrival.request, keep, () => {
-      if (lane !== undefined) this.#settled.leave(space, lane.lane);
+    const effects = this.#effects(attempt.definition, mayHaveRun, (decide) =>
+      this.#options.store.commit(this.#claim(arrival), decide),
+    );
+    return this.#carryOut(arrival, key, effects, {
+      mayHaveRun,
+      keep: (ending) =>
+        this.#keeping.keep({ ...arrival, claim: () => this.#claim(arrival), ending, effects }),
+      left: () => {
+        if (lane !== undefined) this.#settled.leave(space, lane.lane);
+      },
     });
   }
 
   /** Starts a run, and gives the wait for it of the try that began it. */
   #carryOut(
-    attempt: Attempt,
-    work: Work,
+    { attempt, work, request }: Pick<Arrival, "attempt" | "work" | "request">,
     key: string,
-    request: TryFacts["request"],
-    keep: (ending: Ending) => Promise<MakeAnswer>,
-    left: () => void,
+    effects: RunEffects,
+    how: {
+      readonly mayHaveRun: boolean;
+      readonly keep: (ending: Ending) => Promise<MakeAnswer>;
+      readonly left: () => void;
+    },
   ): Promise<Answer> {
     const { clock, log } = this.#options;
     const { definition, call } = attempt;
@@ -216,7 +238,7 @@ class StoredJournal implements Journal {
     const answer = run.wait(true, attempt.waiting);
     const end = (makeAnswer: MakeAnswer): void => {
       this.#runs.delete(key);
-      left();
+      how.left();
       run.end((first) => {
         try {
           return makeAnswer(first);
@@ -227,22 +249,43 @@ class StoredJournal implements Journal {
       if (this.#runs.size > 0) return;
       for (const resolve of this.#idle.splice(0)) resolve();
     };
-    this.#handle(attempt, work, run)
-      .then(keep)
+    const { mayHaveRun } = how;
+    this.#handle(attempt, work, run, effects, mayHaveRun)
+      .then(how.keep)
       .then(end, (error: unknown) => end(() => this.#failed(attempt, error)));
     return answer;
   }
 
-  async #handle(attempt: Attempt, work: Work, run: Run): Promise<Ending> {
+  async #handle(
+    attempt: Attempt,
+    work: Work,
+    run: Run,
+    effects: RunEffects,
+    mayHaveRun: boolean,
+  ): Promise<Ending> {
     const { limits, log } = this.#options;
+    const { definition } = attempt;
     const fields = { method: run.request.method, call: shortId(attempt.call.id) };
+    let reply: Message | undefined;
     let ending: Ending;
     try {
-      ending = endingOfReply(attempt.definition, await work({ signal: run.signal }), limits);
+      const running: Running = {
+        signal: run.signal,
+        mayHaveRun,
+        begin: () => effects.begin(),
+        transaction: (write) => effects.transaction(write),
+      };
+      reply = await work(running);
+      ending = endingOfReply(definition, reply, limits);
     } catch (error) {
-      ending = endingOfThrow(error, limits);
+      ending = endingOfThrow(error, limits, effects.refusal);
     }
+    await effects.settled();
     run.handlerEnded();
+    const { standing } = effects;
+    if (standing.kind === "committed" && standing.reply !== reply) {
+      log.error("a handler did not return what its transaction resolved with; that is what was kept", fields);
+    }
     if (ending.kind === "fault" && ending.cause !== undefined) {
       log.error("a handler failed", { ...fields, error: ending.cause });
     } else if (ending.kind === "settled" && ending.notKept !== undefined) {
@@ -251,27 +294,24 @@ class StoredJournal implements Journal {
     return ending;
   }
 
-  /** Makes an outcome durable; a fault keeps nothing, so that the ID is free for the next try. */
-  async #keep(arrival: Arrival, ending: Ending): Promise<MakeAnswer> {
-    const { definition } = arrival.attempt;
-    if (ending.kind === "fault") return () => fault(ending.error);
-    if (this.#broken) return unavailable;
-    let committed: Awaited<ReturnType<Store["commit"]>>;
-    try {
-      committed = await this.#options.store.commit(this.#claim(arrival), () => ending.outcome);
-    } catch (error) {
-      // A write of which nobody can say how it ended is worse than none.
-      this.#storeFailed(error, !(error instanceof StoreError) || error.broken);
-      return unavailable;
-    }
-    if (committed.kind === "kept") {
-      return (first) => answerOf(definition, ending.told, !first, first ? ending.metadata : undefined);
-    }
-    const { entry } = committed;
-    return () =>
-      compareRequests(arrival.request, entry) === "other"
-        ? refusal("CALL_ID_REUSED")
-        : answerOf(definition, entry.outcome, true);
+  #effects(definition: CommandDefinition, started: boolean, commit: RunEffectsParts["commit"]): RunEffects {
+    const { store, limits } = this.#options;
+    return new RunEffects({
+      definition,
+      facts: store.facts,
+      limits,
+      started,
+      commit,
+      storeFailed: (error) => this.#writeFailed(error),
+    });
+  }
+
+  unkept(definition: CommandDefinition): RunEffects {
+    const writes: CommandDefinition = { ...definition, effects: "transaction" }; // there is no key to claim
+    return this.#effects(writes, false, async (decide) => {
+      await this.#options.store.write(decide);
+      return { kind: "kept" };
+    });
   }
 
   #claim({ attempt, request, firstSentMs }: Arrival): Claim {
@@ -297,11 +337,16 @@ class StoredJournal implements Journal {
       return refusal("CALL_STALE", "a copy of this command came before, and it is sent at most once");
     }
     const request = { method: methodName(definition), fingerprint: noPrint };
-    const keep = async (ending: Ending): Promise<MakeAnswer> =>
-      ending.kind === "fault"
+    const effects = this.unkept(definition);
+    const keep = async (ending: Ending): Promise<MakeAnswer> => {
+      const { standing } = effects;
+      if (standing.kind === "committed") return told(definition, standing.ending);
+      return ending.kind === "fault"
         ? () => ({ mark: "unknown", repeat: false, result: { error: ending.error } })
         : () => answerOf(definition, ending.told, false, ending.metadata);
-    return this.#carryOut(attempt, work, `at most once ${key}`, request, keep, () => undefined);
+    };
+    const how = { mayHaveRun: false, keep, left: () => undefined };
+    return this.#carryOut({ attempt, work, request }, `at most once ${key}`, effects, how);
   }
 
   /** What should never happen still gets an answer, and a line in the log. */
@@ -312,6 +357,11 @@ class StoredJournal implements Journal {
       error,
     });
     return fault(new ConnectError("the journal failed; the server's log says why", Code.Internal));
+  }
+
+  /** A write of which nobody can say how it ended is worse than none. */
+  #writeFailed(error: unknown): void {
+    this.#storeFailed(error, !(error instanceof StoreError) || error.broken);
   }
 
   #storeFailed(error: unknown, broken: boolean): void {

@@ -12,47 +12,85 @@ import { reasonError, reasonFrom } from "../../runtime/base/errors.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Outcome, RefusalDetail } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
+import { refusal } from "./own-answers.ts";
+
+/** A run that has an outcome. */
+export interface SettledEnding {
+  readonly kind: "settled";
+  /** What the journal keeps. */
+  readonly outcome: Outcome;
+  /** What the tries that wait are told; more than `outcome` when only a marker is kept. */
+  readonly told: Outcome;
+  /** Headers of the handler's error, for the first answer alone. */
+  readonly metadata: Headers | undefined;
+  /** What the log should hear: the effect stands, but its reply could not be kept. */
+  readonly notKept: unknown;
+}
 
 /** How a run ended. */
 export type Ending =
-  | {
-      readonly kind: "settled";
-      /** What the journal keeps. */
-      readonly outcome: Outcome;
-      /** What the tries that wait are told; more than `outcome` when only a marker is kept. */
-      readonly told: Outcome;
-      /** Headers of the handler's error, for the first answer alone. */
-      readonly metadata: Headers | undefined;
-      /** What the log should hear: the effect stands, but its reply could not be kept. */
-      readonly notKept: unknown;
-    }
+  | SettledEnding
   /** Nothing is kept: a new try runs the handler again. */
-  | { readonly kind: "fault"; readonly error: ConnectError; readonly cause: unknown };
+  | {
+      readonly kind: "fault";
+      readonly error: ConnectError;
+      readonly cause: unknown;
+      /** Whether the handler asked for a new try, by a RetryInfo. */
+      readonly retries: boolean;
+    };
 
 type KeptLimits = Pick<Limits, "keptReplyBytesMost" | "keptRefusalBytesMost">;
 
+const marker: Outcome = { kind: "marker" };
+
 /** The end of a handler that returned. Its effect stands, so whatever is wrong with the reply, it ran. */
 export function endingOfReply(definition: CommandDefinition, reply: Message, limits: KeptLimits): Ending {
-  const marker: Outcome = { kind: "marker" };
   let bytes: Uint8Array;
   try {
-    bytes = toBinary(definition.method.output, reply);
-    // Not all that can be written can be read back, such as a message that is nested too deep.
-    fromBinary(definition.method.output, bytes);
+    bytes = bytesOf(definition, reply);
   } catch (error) {
     return { kind: "settled", outcome: marker, told: marker, metadata: undefined, notKept: error };
   }
-  const ran: Outcome = { kind: "ran", reply: bytes };
-  if (definition.keep === "marker") {
-    return { kind: "settled", outcome: marker, told: ran, metadata: undefined, notKept: undefined };
-  }
-  if (bytes.length > limits.keptReplyBytesMost) {
-    const notKept = new RangeError(
-      `the reply has ${bytes.length} bytes, ${limits.keptReplyBytesMost} are kept at most`,
-    );
+  if (definition.keep !== "marker" && bytes.length > limits.keptReplyBytesMost) {
+    const notKept = new RangeError(sizeText(bytes.length, limits));
     return { kind: "settled", outcome: marker, told: marker, metadata: undefined, notKept };
   }
-  return { kind: "settled", outcome: ran, told: ran, metadata: undefined, notKept: undefined };
+  return endingOfBytes(definition, bytes);
+}
+
+/**
+ * The end that a transaction's reply gives its run. Here nothing stands yet, so a reply that cannot be kept is
+ * a reason to throw, which rolls back.
+ *
+ * @throws HoldfastError REPLY_TOO_LARGE, or the codec's error for a reply that does not fit its schema.
+ */
+export function endingInTransaction(
+  definition: CommandDefinition,
+  reply: Message,
+  limits: KeptLimits,
+): SettledEnding {
+  const bytes = bytesOf(definition, reply);
+  if (definition.keep !== "marker" && bytes.length > limits.keptReplyBytesMost) {
+    throw reasonError("REPLY_TOO_LARGE", `${sizeText(bytes.length, limits)}, so the command was rolled back`);
+  }
+  return endingOfBytes(definition, bytes);
+}
+
+function bytesOf(definition: CommandDefinition, reply: Message): Uint8Array {
+  const bytes = toBinary(definition.method.output, reply);
+  // Not all that can be written can be read back, such as a message that is nested too deep.
+  fromBinary(definition.method.output, bytes);
+  return bytes;
+}
+
+function sizeText(bytesCount: number, limits: KeptLimits): string {
+  return `the reply has ${bytesCount} bytes, ${limits.keptReplyBytesMost} are kept at most`;
+}
+
+function endingOfBytes(definition: CommandDefinition, reply: Uint8Array): SettledEnding {
+  const told: Outcome = { kind: "ran", reply };
+  const outcome = definition.keep === "marker" ? marker : told;
+  return { kind: "settled", outcome, told, metadata: undefined, notKept: undefined };
 }
 
 /** By these codes a handler says no, and would say it again. Everything else may pass. */
@@ -67,17 +105,22 @@ const refusalCodes: ReadonlySet<Code> = new Set([
   Code.Aborted, // unless it asks for a new try by a RetryInfo
 ]);
 
-/** The end of a handler that threw. */
-export function endingOfThrow(thrown: unknown, limits: KeptLimits): Ending {
+/**
+ * The end of a handler that threw.
+ *
+ * @param rolledBack - the journal's own refusal, if one rolled the run's transaction back.
+ */
+export function endingOfThrow(thrown: unknown, limits: KeptLimits, rolledBack?: unknown): Ending {
   if (!(thrown instanceof ConnectError)) {
     // The text of a throw may hold anything: it is for the log alone.
     const error = new ConnectError("the handler failed; the server's log says why", Code.Internal);
-    return { kind: "fault", error, cause: thrown };
+    return { kind: "fault", error, cause: thrown, retries: false };
   }
   const details = thrown.details.map(detailOnWire);
   const retries = details.some(({ type }) => type === "google.rpc.RetryInfo");
-  if (!refusalCodes.has(thrown.code) || (thrown.code === Code.Aborted && retries)) {
-    return { kind: "fault", error: thrown, cause: undefined };
+  const refuses = refusalCodes.has(thrown.code) || thrown === rolledBack;
+  if (!refuses || (thrown.code === Code.Aborted && retries)) {
+    return { kind: "fault", error: thrown, cause: undefined, retries };
   }
   const outcome: Outcome = {
     kind: "refused",
@@ -126,6 +169,8 @@ export function answerOf(
       return { mark: "ran", repeat, result: { reply: fromBinary(definition.method.output, outcome.reply) } };
     case "marker":
       return { mark: "ran", repeat, result: { error: reasonError("ALREADY_RAN") } };
+    case "started":
+      return refusal("OUTCOME_UNKNOWN");
     case "refused": {
       const error = new ConnectError(outcome.message, outcome.code, metadata);
       error.details = outcome.details.map(({ type, value }) => ({ type, value }));

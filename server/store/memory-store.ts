@@ -9,6 +9,9 @@
  * its repeat runs again; and a client that did not know the server's time yet tells an age, which a slow way
  * here makes look younger than the fence. A SQL store has neither.
  *
+ * It has no database, so a transaction's `tx` is undefined: the callback's reply is kept with its key in one
+ * step, and what else it changes is the program's own memory, which nothing rolls back.
+ *
  * Source: design "Stores"; reliability decisions D7, D8.
  */
 import type { Clock } from "../../runtime/base/clock.ts";
@@ -88,6 +91,8 @@ class MemoryStore implements Store<undefined> {
       completeSinceMs: startMs,
       secret: random.bytes(32),
       keepMs: options.keepMs ?? callKeepMs,
+      durable: false,
+      synchronous: false,
     };
     const fences = memoryFences(startMs);
     this.#fences = fences;
@@ -108,12 +113,16 @@ class MemoryStore implements Store<undefined> {
 
   async commit(
     claim: Parameters<Store["commit"]>[0],
-    decide: (tx: undefined) => Outcome | Promise<Outcome>,
+    decide: (tx: undefined) => Outcome | undefined | Promise<Outcome | undefined>,
   ): ReturnType<Store["commit"]> {
     this.#assertOpen();
-    const taken = this.#entries.get(keyText(claim));
-    if (taken !== undefined) return { kind: "taken", entry: taken };
+    const key = keyText(claim);
+    const taken = this.#entries.get(key);
+    if (taken !== undefined && taken.outcome.kind !== "started") return { kind: "taken", entry: taken };
     const outcome = await decide(undefined);
+    this.#assertOpen();
+    this.#drop(key);
+    if (outcome === undefined) return { kind: "kept" };
     const { settled, ...rest } = claim;
     const entry: Entry = { ...rest, outcome, endedAtMs: this.#clock.now() };
     this.#keep(entry);
@@ -122,12 +131,17 @@ class MemoryStore implements Store<undefined> {
         settled,
         nowMs: entry.endedAtMs,
         firstSentMs: entry.firstSentMs ?? 0,
-        key: keyText(entry),
+        key,
       });
-      for (const key of passed) this.#drop(key);
+      for (const one of passed) this.#drop(one);
     }
     this.#makeRoom(entry.quota);
     return { kind: "kept" };
+  }
+
+  async write<T>(work: (tx: undefined) => T | Promise<T>): Promise<T> {
+    this.#assertOpen();
+    return work(undefined);
   }
 
   async purge(countMost: number): Promise<number> {
@@ -213,6 +227,7 @@ function sizeOf(entry: Entry): number {
     case "ran":
       return entryBytes + texts + outcome.reply.length;
     case "marker":
+    case "started":
       return entryBytes + texts;
     case "refused": {
       const details = outcome.details.reduce((sum, one) => sum + one.value.length + one.type.length, 0);

@@ -31,8 +31,13 @@ export interface RefusalDetail {
   readonly value: Uint8Array;
 }
 
-/** How a call ended, as it is kept. */
+/** How a call ended, as it is kept, or that it has begun. */
 export type Outcome =
+  /**
+   * Its handler was about to begin, and has effects that no transaction covers. What is found like this later,
+   * and does not run, may or may not have had them. A later commit under the key replaces it.
+   */
+  | { readonly kind: "started" }
   /** It ran, and this is its reply in binary protobuf. */
   | { readonly kind: "ran"; readonly reply: Uint8Array }
   /** It ran, and its reply is not kept. */
@@ -79,7 +84,7 @@ export interface Claim extends CallKey {
 /** A kept call. */
 export interface Entry extends Omit<Claim, "settled"> {
   readonly outcome: Outcome;
-  /** When its run ended, in ms since 1970 by the store's own clock. */
+  /** When its run ended, or for `started` began, in ms since 1970 by the store's own clock. */
   readonly endedAtMs: number;
 }
 
@@ -114,6 +119,10 @@ export interface StoreFacts {
   readonly secret: Uint8Array;
   /** How long a call is kept from the end of its run, in ms. */
   readonly keepMs: number;
+  /** Whether what is kept outlives the process. */
+  readonly durable: boolean;
+  /** Whether a transaction's callback must be synchronous: it holds the store's one writer. */
+  readonly synchronous: boolean;
 }
 
 /**
@@ -127,8 +136,10 @@ export interface Store<Tx = unknown> {
   /**
    * What is known of a key. The journal asks for one key at a time, and for none that it is running, so a
    * store need not guard an answer against a later write of the same process.
+   *
+   * @param quota - whose quota is looked at; absent: none is.
    */
-  find(key: CallKey, lane: string | undefined): Promise<Found>;
+  find(key: CallKey, lane: string | undefined, quota?: string): Promise<Found>;
   /**
    * Calls `decide` once at most, inside a transaction, and writes what it returns, the lane's new watermark
    * and all that was written through `tx` in one go. Resolves when that is durable, and not before.
@@ -137,8 +148,17 @@ export interface Store<Tx = unknown> {
    * whose transactions are synchronous does the same with a TypeError when `decide` returns a promise. Calls
    * that the watermark passes may be dropped at once. A store never refuses a commit for its quota: that is
    * looked at before a run.
+   *
+   * A `started` that is kept under the key does not count as taken: what `decide` returns replaces it, and
+   * undefined removes it, so that the key is free. Undefined keeps nothing under a free key either; what was
+   * written through `tx` stands.
    */
-  commit(claim: Claim, decide: (tx: Tx) => Outcome | Promise<Outcome>): Promise<Committed>;
+  commit(
+    claim: Claim,
+    decide: (tx: Tx) => Outcome | undefined | Promise<Outcome | undefined>,
+  ): Promise<Committed>;
+  /** A transaction that keeps no call: durable when it resolves, and nothing of it stands when it rejects. */
+  write<T>(work: (tx: Tx) => T | Promise<T>): Promise<T>;
   /**
    * Drops up to `countMost` calls, lanes and fences that are older than they need be, an hour beyond
    * `keepMs`, and resolves with how many it dropped. May run beside everything else.

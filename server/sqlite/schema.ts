@@ -1,0 +1,62 @@
+/**
+ * The tables that holdfast keeps in a user's file, all under its own prefix. They stand beside the user's own
+ * tables, so nothing of the file as a whole is used (`user_version`, `application_id` stay the user's).
+ */
+import type { MigrationStep } from "../store/migrate.ts";
+
+export const steps: readonly MigrationStep[] = [
+  {
+    version: 1,
+    leastVersion: 1,
+    // A lane has a number, so that the index by which settled calls are dropped stays small. Usage is counted
+    // in a table and not at the start, which would read every key.
+    statements: `
+      CREATE TABLE holdfast_meta (
+        name TEXT PRIMARY KEY,
+        value NOT NULL
+      ) WITHOUT ROWID;
+
+      CREATE TABLE holdfast_lanes (
+        id INTEGER PRIMARY KEY,
+        space TEXT NOT NULL,
+        lane TEXT NOT NULL,
+        watermark INTEGER NOT NULL,
+        last_at_ms INTEGER NOT NULL,
+        UNIQUE (space, lane)
+      );
+      CREATE INDEX holdfast_lanes_by_time ON holdfast_lanes (last_at_ms);
+
+      CREATE TABLE holdfast_calls (
+        id INTEGER PRIMARY KEY,
+        space TEXT NOT NULL,
+        call_id TEXT NOT NULL,
+        quota TEXT NOT NULL,
+        method TEXT NOT NULL,
+        print_version INTEGER NOT NULL,
+        print_schema BLOB NOT NULL,
+        print BLOB NOT NULL,
+        lane_id INTEGER,
+        lane TEXT,
+        seq INTEGER,
+        first_sent_ms INTEGER,
+        ended_at_ms INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        reply BLOB,
+        code INTEGER,
+        reason TEXT,
+        message TEXT,
+        details TEXT,
+        size_bytes INTEGER NOT NULL,
+        UNIQUE (space, call_id)
+      );
+      CREATE INDEX holdfast_calls_by_seat ON holdfast_calls (lane_id, seq) WHERE lane_id IS NOT NULL;
+      CREATE INDEX holdfast_calls_by_time ON holdfast_calls (ended_at_ms);
+
+      CREATE TABLE holdfast_usage (
+        quota TEXT PRIMARY KEY,
+        call_count INTEGER NOT NULL,
+        byte_count INTEGER NOT NULL
+      ) WITHOUT ROWID;
+    `,
+  },
+];

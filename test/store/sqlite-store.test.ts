@@ -1,0 +1,19 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { seededRandom } from "../../runtime/testing/seeded-random.ts";
+import { sqliteStore } from "../../server/sqlite/sqlite-store.ts";
+import { storeSuite } from "./store-suite.ts";
+
+storeSuite("sqliteStore in a file", async (clock) => {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-store-"));
+  return {
+    store: sqliteStore(join(folder, "board.db"), { clock, random: seededRandom(1) }),
+    cleanUp: async () => rmSync(folder, { recursive: true }),
+  };
+});
+
+storeSuite("sqliteStore in memory", async (clock) => ({
+  store: sqliteStore(":memory:", { clock, random: seededRandom(1) }),
+  cleanUp: async () => undefined,
+}));
