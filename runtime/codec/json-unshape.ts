@@ -1,15 +1,10 @@
-import {
-  setExtension,
-  type DescExtension,
-  type DescField,
-  type DescMessage,
-  type Message,
-} from "@bufbuild/protobuf";
+import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings, Plain } from "./codec.ts";
 import { enumUnshaper, keyUnshaper, scalarUnshaper, type UnshapeValue } from "./json-scalar.ts";
 import { jsonCopy, wellKnownUnshaper } from "./json-well-known.ts";
+import { extensionSetter, type SetExtension } from "./extension-setter.ts";
 import { setEntry } from "./map-key.ts";
 import type { Reading } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
@@ -73,7 +68,7 @@ export class JsonUnshapers {
     }
     const base = reading.open(blank.memberCount);
     const { values } = reading;
-    let extensions: ((message: Message) => void)[] | undefined;
+    let extensions: SetExtension[] | undefined;
     let step = "";
     try {
       for (const key of Object.keys(json)) {
@@ -158,19 +153,14 @@ export class JsonUnshapers {
   }
 
   /** A key that the schema does not have: an extension that the registry knows, or to be ignored. */
-  #unknownField(
-    key: string,
-    json: unknown,
-    reading: Reading,
-    desc: DescMessage,
-  ): ((message: Message) => void) | undefined {
+  #unknownField(key: string, json: unknown, reading: Reading, desc: DescMessage): SetExtension | undefined {
     if (this.#settings.registry === undefined || !key.startsWith("[") || json === null) return undefined;
     const extension = this.#settings.registry.getExtension(key.slice(1, -1));
     if (extension?.extendee.typeName !== desc.typeName || extension.jsonName !== key) return undefined;
     try {
       reading.charge(1);
       const value = this.#extension(extension)(json, reading);
-      return value === undefined ? undefined : (message) => setExtension(message, extension, value);
+      return value === undefined ? undefined : extensionSetter(extension, value);
     } catch (error) {
       throw within(error, `.${key}`);
     }

@@ -1,14 +1,9 @@
-import {
-  setExtension,
-  type DescExtension,
-  type DescField,
-  type DescMessage,
-  type Message,
-} from "@bufbuild/protobuf";
+import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Struct } from "@bufbuild/protobuf/wkt";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
+import { extensionSetter, type SetExtension } from "./extension-setter.ts";
 import { setEntry } from "./map-key.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
@@ -81,7 +76,7 @@ export class MsgpackUnshapers {
     const { blank } = plan;
     const { values } = reader;
     const base = reader.open(blank.memberCount);
-    let extensions: ((message: Message) => void)[] | undefined;
+    let extensions: SetExtension[] | undefined;
     let step = "";
     try {
       for (let i = 0; i < count; i++) {
@@ -162,11 +157,7 @@ export class MsgpackUnshapers {
    * A field that the schema does not have: an extension that the registry knows, to be set when the message is
    * made, or to be ignored.
    */
-  #readUnknown(
-    reader: MsgpackReader,
-    number: number,
-    desc: DescMessage,
-  ): ((message: Message) => void) | undefined {
+  #readUnknown(reader: MsgpackReader, number: number, desc: DescMessage): SetExtension | undefined {
     const extension = this.#settings.registry?.getExtensionFor(desc, number);
     if (extension === undefined) {
       reader.skip();
@@ -175,7 +166,7 @@ export class MsgpackUnshapers {
     try {
       reader.charge(1);
       const value = this.#extension(extension)(reader);
-      return value === undefined ? undefined : (message) => setExtension(message, extension, value);
+      return value === undefined ? undefined : extensionSetter(extension, value);
     } catch (error) {
       throw within(error, `.[${extension.typeName}]`);
     }

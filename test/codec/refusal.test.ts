@@ -12,6 +12,7 @@ import {
 import { StructSchema } from "@bufbuild/protobuf/wkt";
 import { Packr } from "msgpackr";
 import { describe, expect, test } from "vitest";
+import { kitchenRegistry } from "./kitchen.ts";
 import { OldSchema } from "./gen/codec/v1/kitchen2_pb.ts";
 import { EditionSchema } from "./gen/codec/v1/kitchen_editions_pb.ts";
 import {
@@ -379,3 +380,16 @@ test.each([[[0xff, 0xfe]], [[0x7b]], [[]]])(
     expect(() => jsonCodec.unpack(Uint8Array.from(bytes))).toThrow(CodecError);
   },
 );
+
+test("an extension whose message lacks a required field is refused as any other input", () => {
+  // Found by the fuzzer: protobuf-es keeps extensions packed, and packing refuses it.
+  const registry = kitchenRegistry;
+  const lacking = map([3, 1], [101, [map()]]);
+  expect(refusal(() => createMsgpackCodec({ registry }).unshape(EditionSchema, msgpack(lacking))).path).toBe(
+    "codec.v1.Edition.[codec.v1.notes]",
+  );
+  const inJson = json({ required: 1, "[codec.v1.notes]": [{}] });
+  expect(refusal(() => createJsonCodec({ registry }).unshape(EditionSchema, inJson)).path).toBe(
+    "codec.v1.Edition.[codec.v1.notes]",
+  );
+});
