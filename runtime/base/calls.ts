@@ -16,6 +16,14 @@ export interface CallOptions extends ConnectCallOptions {
   timeoutMs?: number;
   /** The link's short budget (10 s) in place of its budget, for a call that a person waits for. */
   short?: boolean;
+  /**
+   * For a command with an outbox: the same command with the same request and key, made again while the outbox
+   * has it, is the same call. Absent: what the schema's `merge` says, where two equal calls are two commands
+   * by default. TypeError for a command without an outbox.
+   */
+  key?: string;
+  /** Called when this call has taken the place of one that waits in the outbox, with that one's call ID. */
+  onMerged?: (callId: string) => void;
 }
 
 /** The options of one stream. */

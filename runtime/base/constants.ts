@@ -64,6 +64,17 @@ export const throttledFirstWaitMs = 1_000;
 export const callKeepMs = 24 * 3_600_000;
 /** How long an outbox may still send one: an hour less, for clocks that differ. */
 export const outboxKeepMs = 23 * 3_600_000;
+/** Entries of one outbox: more is no outage any more, and a list that nobody reads. */
+export const outboxCountMost = 1_000;
+/** Bytes of one outbox, and of one entry in it: what a server takes as one request. */
+export const outboxBytesMost: number = 64 * 1_048_576;
+export const outboxEntryBytesMost: number = 4 * 1_048_576;
+/** A call looks for entries of other processes at most once in this. */
+export const outboxScanEveryMs = 1_000;
+/** Between two looks whether another process has given the outbox's lock back. */
+export const outboxLockEveryMs = 250;
+/** The note of how an entry ended waits this long for the process that made it. */
+export const outboxEndingKeepMs = 3_600_000;
 /** A tombstone of a command that is sent at most once: longer than any proxy repeats. */
 export const atMostOnceKeepMs = 10 * 60_000;
 /** A server time that a client knows (its ticket) is used this long; clocks drift apart. */
@@ -121,6 +132,7 @@ export function assertTiming(timing: Timing): void {
 
 assertTiming(defaultTiming);
 holds(outboxKeepMs < callKeepMs, "outboxKeep < callKeep, or the outbox sends what the server has forgotten");
+holds(outboxEntryBytesMost <= outboxBytesMost, "outboxEntryBytes <= outboxBytes");
 holds(streamIdleMs === 3 * signMs, "streamIdle = 3 signs");
 holds(roomCount <= keepCount / 2, "room <= keep / 2, or a reader that lags always loses items");
 holds(goneAfterMs > aliveEveryMs, "goneAfter > aliveEvery");

@@ -10,6 +10,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Gate } from "./gate.ts";
 import type { InFlight } from "./in-flight.ts";
+import type { CallOutbox } from "./keep.ts";
 import type { HttpProgress, TryEnd } from "./outcome.ts";
 import type { SignIn, SignInGone } from "./sign-in.ts";
 import type { StampOptions } from "./stamp.ts";
@@ -37,13 +38,16 @@ export interface CallEnvironment extends StampOptions {
   readonly gate: Gate;
   readonly signIn: SignIn;
   readonly inFlight: InFlight;
+  /** Undefined: this link has none. */
+  readonly outbox: CallOutbox | undefined;
   /** Headers of every try: session, build. */
   readonly identity: Readonly<Record<string, string>>;
   /** Aborts when the link closes or is refused, with the error that its calls end with. */
   readonly ending: AbortSignal;
   /** Whether `holdfast-server` has been seen on this link. */
   readonly seen: boolean;
-  connection(): TryConnection;
+  /** @param form - how messages travel, when the link's own choice will not do. */
+  connection(form?: "binary"): TryConnection;
   /** Ms to wait for a repeat after a server fault, beside the call's own wait. A longer wait takes no token. */
   takeRetryToken(waitMsMost: number): number;
   /** The caller tag that answers to this token carried. */

@@ -8,8 +8,10 @@ import {
   clone,
   create,
   type DescMessage,
+  fromBinary,
   type MessageInitShape,
   type MessageShape,
+  toBinary,
 } from "@bufbuild/protobuf";
 import { ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
@@ -27,6 +29,7 @@ import { budgetEnded, type CallFacts, callerAborted, errorOfStop, errorOfTry } f
 import { newId } from "./call-id.ts";
 import { headerNames } from "./headers.ts";
 import { errorEnd, type HttpProgress, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
+import { type Keep, keepOf } from "./keep.ts";
 import { nextStep } from "./retry.ts";
 import { SignInGone } from "./sign-in.ts";
 import { Stamp } from "./stamp.ts";
@@ -43,20 +46,34 @@ export async function makeCall<I extends DescMessage, O extends DescMessage>(
   request: MessageInitShape<I>,
   options: CallOptions = {},
 ): Promise<MessageShape<O>> {
-  return new Call(env, definition, request, options).run();
+  const call = new Call(env, definition, request, options);
+  return call.run(() => keepOf(env, definition, call.request, options));
+}
+
+/** Sends an entry of the outbox as the call that it is: {@link makeCall} with a keep of its own. */
+export async function sendKept<I extends DescMessage, O extends DescMessage>(
+  env: CallEnvironment,
+  definition: UnaryDefinition<I, O>,
+  request: MessageInitShape<I>,
+  keep: Keep,
+  options: CallOptions,
+): Promise<MessageShape<O>> {
+  return new Call(env, definition, request, options).run(async () => keep);
 }
 
 class Call<I extends DescMessage, O extends DescMessage> {
   readonly #env: CallEnvironment;
   readonly #definition: UnaryDefinition<I, O>;
   readonly #options: CallOptions;
-  readonly #request: MessageShape<I>;
+  readonly request: MessageShape<I>;
   readonly #deadline: Deadline;
   readonly #budgetMs: number;
   readonly #once: boolean;
   readonly #repeatable: boolean;
   /** What a command carries; undefined for what may run twice, and for a server without a journal. */
-  readonly #stamp: Stamp | undefined;
+  #stamp: Stamp | undefined;
+  /** What the outbox holds of a command. */
+  #keep: Keep | undefined;
   /** Aborts when the call is over for another reason than its tries. */
   readonly #over = new AbortController();
 
@@ -87,10 +104,10 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.#budgetMs = chooseBudgetMs(options.timeoutMs, own, linkMs);
     this.#deadline = deadlineAfter(env.clock, this.#budgetMs);
     // A program that changes its message after the call must not change what a later try sends.
-    this.#request = clone(definition.method.input, create(definition.method.input, request));
+    this.request = clone(definition.method.input, create(definition.method.input, request));
   }
 
-  async run(): Promise<MessageShape<O>> {
+  async run(enter: () => Promise<Keep | undefined>): Promise<MessageShape<O>> {
     const { clock, inFlight, ending } = this.#env;
     const signal = this.#over.signal;
     const timer = clock.timer(this.#budgetMs, () => this.#over.abort(budgetEnded));
@@ -98,22 +115,31 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const forgetLink = onAbort(ending, (reason) => this.#over.abort(reason));
     let leave: () => void = () => undefined;
     try {
-      if (this.#once) leave = await inFlight.enter(signal);
+      this.#keep = await enter();
+      if (this.#keep?.stamp !== undefined) {
+        this.#stamp = this.#keep.stamp;
+        this.#mayHaveRun = this.#stamp.maybeSent;
+      }
+      if (this.#once && this.#keep?.stored !== true) leave = await inFlight.enter(signal);
       return await this.#tryUntilOver(signal);
     } catch (error) {
-      throw this.#finalError(error, signal);
+      const final = this.#finalError(error, signal);
+      throw this.#keep === undefined ? final : await this.#keep.failed(final);
     } finally {
       timer.cancel();
       forgetCaller();
       forgetLink();
       leave();
-      this.#stamp?.settle();
+      if (this.#keep?.stamp === undefined) this.#stamp?.settle();
     }
   }
 
   async #tryUntilOver(signal: AbortSignal): Promise<MessageShape<O>> {
     for (;;) {
       this.#progress = "waiting";
+      const elsewhere = await this.#keep?.turn(signal);
+      if (elsewhere !== undefined)
+        return await this.#replied(fromBinary(this.#definition.method.output, elsewhere));
       await this.#env.gate.pass(signal, this.#tries === 0);
       let connection: TryConnection;
       let token: string | undefined;
@@ -122,7 +148,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#progress = "signing-in";
         token = await this.#env.signIn.token(signal);
         // Not before the token is there: the one of now may be given up while the call waits for it.
-        connection = this.#env.connection();
+        connection = this.#env.connection(this.#keep?.binary === true ? "binary" : undefined);
+        await this.#keep?.sending(this.#env.tagOf(token));
         end = await this.#try(connection, token, signal);
       } catch (error) {
         this.#env.gate.report("nothing");
@@ -137,10 +164,15 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#trace(isRepeat(end.response) ? "answered with what was kept" : "answered", undefined);
         this.#options.onHeader?.(end.response.header);
         this.#options.onTrailer?.(end.response.trailer);
-        return end.response.message;
+        return await this.#replied(end.response.message);
       }
       await this.#follow(end, silent, token, signal);
     }
+  }
+
+  async #replied(reply: MessageShape<O>): Promise<MessageShape<O>> {
+    await this.#keep?.replied(() => toBinary(this.#definition.method.output, reply));
+    return reply;
   }
 
   /** Does what follows a try without a reply; returns when the next try is due. */
@@ -151,6 +183,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     signal: AbortSignal,
   ): Promise<void> {
     this.#note(end);
+    await this.#unsent();
     const next = nextStep(end, {
       delivery: this.#repeatable ? "repeatable" : "atMostOnce",
       once: this.#once,
@@ -235,6 +268,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       if (signal.aborted) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
         else this.#progress = "waiting";
+        await this.#unsent();
         throw error;
       }
       if (cut.signal.aborted)
@@ -260,7 +294,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       signal,
       connection.ownDeadline ? timeoutMs : undefined,
       headers,
-      this.#request,
+      this.request,
       this.#options.contextValues,
     );
   }
@@ -302,6 +336,13 @@ class Call<I extends DescMessage, O extends DescMessage> {
       default:
         this.#progress = "answered";
     }
+  }
+
+  /** While no try has left, the next one is the first sending. */
+  async #unsent(): Promise<void> {
+    if (this.#mayHaveRun || this.#progress !== "waiting") return;
+    this.#stamp?.notSent();
+    await this.#keep?.notSent();
   }
 
   #callFacts(): CallFacts {

@@ -16,6 +16,8 @@ export interface Keep {
   readonly stamp: Stamp | undefined;
   /** Whether it is an entry: then it is no command in flight of the link. */
   readonly stored: boolean;
+  /** Whether the request is bytes without their schema, which travel in the binary form only. */
+  readonly binary?: boolean;
   /**
    * Before each try: resolves when no entry is before it, and this process may send it. With bytes: another
    * process has sent it, and this is the reply.

@@ -28,6 +28,7 @@ import { Gate, type ProbeEnd } from "../call/gate.ts";
 import type { GateWaits } from "../call/gate-state.ts";
 import { headerNames } from "../call/headers.ts";
 import { InFlight } from "../call/in-flight.ts";
+import type { CallOutbox } from "../call/keep.ts";
 import { Lane } from "../call/lane.ts";
 import type { TryEnd } from "../call/outcome.ts";
 import { type RetryTokens, takeToken } from "../call/retry-tokens.ts";
@@ -71,6 +72,9 @@ export class LinkEnvironment implements CallEnvironment {
   readonly identity: Readonly<Record<string, string>>;
   readonly anonymous: string;
   readonly trouble: () => string | undefined;
+
+  /** Set by the link that this is part of, once, before its first call. */
+  outbox: CallOutbox | undefined;
 
   readonly #parts: LinkParts;
   readonly #baseUrl: string;
@@ -120,7 +124,7 @@ export class LinkEnvironment implements CallEnvironment {
     return this.#seen;
   }
 
-  connection(): TryConnection {
+  connection(form?: "binary"): TryConnection {
     const { options, connections } = this.#parts;
     if (options.transport !== undefined) {
       return {
@@ -133,7 +137,7 @@ export class LinkEnvironment implements CallEnvironment {
     const client = connections.client;
     const { transport, progress } = httpTry(client, {
       baseUrl: this.#baseUrl,
-      format: options.format ?? "binary",
+      format: form ?? options.format ?? "binary",
       interceptors: options.interceptors ?? [],
     });
     const fault = (): boolean => {

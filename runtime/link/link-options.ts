@@ -8,7 +8,24 @@ import type { Clock } from "../base/clock.ts";
 import { assertTiming, defaultTiming, type Timing } from "../base/constants.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { TokenSource } from "../call/sign-in.ts";
+
+/** Where commands wait that their schema gives an outbox. */
+export interface OutboxOptions {
+  /**
+   * The folder below which outboxes are kept, one for each server and account. Only with a platform that has
+   * files. Default: holdfast's folder in the data folder of the machine's user.
+   */
+  readonly folder?: string;
+  /** A store in place of the platform's. Not together with `folder`. */
+  readonly store?: OutboxStore;
+  /**
+   * Whether a new link sends at once what earlier processes left. Default true; false: from the first call on,
+   * for a program that shows what waits, or takes it out.
+   */
+  readonly atStart?: boolean;
+}
 
 export interface LinkOptions {
   /** Whose link it is, when one process talks to one server for several people. Default: one link a server. */
@@ -30,6 +47,8 @@ export interface LinkOptions {
   readonly transport?: Transport;
   /** Connect interceptors, around each try. Not together with `transport`. */
   readonly interceptors?: readonly Interceptor[];
+  /** Where commands with an outbox wait. Default: where the platform keeps them. */
+  readonly outbox?: OutboxOptions;
   /** Waits and budgets that differ from the defaults, in ms. */
   readonly timing?: Partial<Timing>;
   readonly clock?: Clock;
@@ -73,6 +92,9 @@ export function checkOptions(options: LinkOptions): Timing {
     throw new TypeError(
       "linkOf: give interceptors to the transport that you pass, or leave the transport to the link",
     );
+  }
+  if (options.outbox?.folder !== undefined && options.outbox.store !== undefined) {
+    throw new TypeError("linkOf: give the outbox a folder or a store, not both");
   }
   for (const name of ["account", "session", "build"] as const) {
     const value = options[name];

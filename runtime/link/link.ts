@@ -9,6 +9,7 @@ import type { CallOptions, Calls, StreamOptions } from "../base/calls.ts";
 import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "../base/definition.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
+import { Outbox } from "../outbox/outbox.ts";
 import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
@@ -20,6 +21,7 @@ export class Link implements Calls, AsyncDisposable {
   readonly #host: string;
   readonly #state = new Source<LinkState>(linkAtFirst);
   readonly #env: LinkEnvironment;
+  readonly #outbox: Outbox | undefined;
   readonly #forgetWake: () => void;
 
   /** Made by `linkOf`. */
@@ -32,6 +34,9 @@ export class Link implements Calls, AsyncDisposable {
       // "back after 14 s" is no reason why a call has failed.
       trouble: () => (this.#state.value.kind === "up" ? undefined : this.line()),
     });
+    this.#outbox = openOutbox(parts, this.#env, this.#baseUrl);
+    this.#env.outbox = this.#outbox;
+    if (parts.options.outbox?.atStart !== false) this.#outbox?.wake();
     this.#forgetWake = parts.platform.onWake(() => this.#env.gate.prompt());
   }
 
@@ -43,6 +48,20 @@ export class Link implements Calls, AsyncDisposable {
   /** Whether the server answers. Only what the link itself has seen: it opens nothing to find out. */
   get state(): Watchable<LinkState> {
     return this.#state;
+  }
+
+  /**
+   * The commands of this server and account that wait: made here, or left by an earlier process.
+   *
+   * @throws TypeError for a link without one: to a plain server, or on a platform without a store.
+   */
+  get outbox(): Outbox {
+    if (this.#outbox !== undefined) return this.#outbox;
+    throw new TypeError(
+      this.#env.server === "plain"
+        ? 'link.outbox: a link with server: "plain" has none, since only a holdfast server keeps what ran'
+        : "link.outbox: this link has no store for one; give linkOf `outbox: { store }`",
+    );
   }
 
   /** The text of the present state; undefined when there is nothing to say. */
@@ -83,15 +102,21 @@ export class Link implements Calls, AsyncDisposable {
    */
   signIn(): void {
     this.#env.signInAgain();
+    this.#outbox?.signedIn();
   }
 
-  /** Ends the link: its calls end with LINK_CLOSED, and no timer and no connection of its own is left. */
+  /**
+   * Ends the link: its calls end with LINK_CLOSED, and no timer and no connection of its own is left. Resolves
+   * when the commands that its calls leave in the outbox are stored.
+   */
   async close(): Promise<void> {
-    if (!this.#env.close()) return;
-    this.#forgetWake();
-    this.#parts.connections.leave();
-    this.#state.close();
-    this.#parts.onClose();
+    if (this.#env.close()) {
+      this.#forgetWake();
+      this.#parts.connections.leave();
+      this.#state.close();
+      this.#parts.onClose();
+    }
+    await this.#outbox?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -102,9 +127,24 @@ export class Link implements Calls, AsyncDisposable {
     const before = this.#state.value;
     const state = nextLinkState(before, event, this.#host, this.#env.clock.now());
     if (state !== before) this.#state.set(state);
+    if (state.kind === "up" && before.kind !== "up") this.#outbox?.wake();
   }
 }
 
 async function* one<T>(value: T): AsyncIterable<T> {
   yield value;
+}
+
+function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {
+  const { options, platform } = parts;
+  if (env.server === "plain") return undefined;
+  const { account = "", outbox = {} } = options;
+  const place = {
+    server,
+    account,
+    ...(outbox.folder === undefined ? {} : { folder: outbox.folder }),
+  };
+  const store = outbox.store ?? platform.openOutbox?.(place);
+  if (store === undefined) return undefined;
+  return new Outbox({ env, store, server, account, ownTransport: options.transport === undefined });
 }

@@ -5,6 +5,17 @@
 import type { Clock } from "../base/clock.ts";
 import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import type { Random } from "../base/random.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
+
+/** Whose outbox it is. */
+export interface OutboxPlace {
+  /** The server's URL as the link uses it. */
+  readonly server: string;
+  /** "" without an account. */
+  readonly account: string;
+  /** The folder below which outboxes are kept; absent: the platform's own. */
+  readonly folder?: string;
+}
 
 /** @typeParam Own - the options that only this platform's links have (TLS, the HTTP version). */
 export interface Platform<Own = unknown> {
@@ -12,6 +23,11 @@ export interface Platform<Own = unknown> {
   readonly random: Random;
   /** A new client with connections of its own; it opens none before its first request. */
   openHttp(options: HttpOptions, own: Own): HttpClient;
+  /**
+   * Where the outbox of a server and an account is kept; absent on a platform without such a place. Touches
+   * nothing before its first use.
+   */
+  openOutbox?(place: OutboxPlace): OutboxStore;
   /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
   onWake(fn: () => void): () => void;
 }

@@ -1,0 +1,117 @@
+/**
+ * How entries leave: durably, with a note for the process that made the call, and with a word to whoever waits
+ * for the outcome in this one.
+ *
+ * Source: design "The outbox".
+ */
+import { type DescMessage, type DescMethodUnary, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { HoldfastError } from "../base/errors.ts";
+import { type Log, shortId } from "../base/log.ts";
+import type { Stamp } from "../call/stamp.ts";
+import { type Ending, failure } from "./ending.ts";
+import { type Entry, methodPath } from "./entry.ts";
+import type { Settlement, Settlements } from "./settlements.ts";
+import type { Shelf } from "./shelf.ts";
+
+/** A command that this process made. */
+export interface Own {
+  readonly stamp: Stamp;
+  /** Its path. */
+  readonly method: string;
+  /** Ms of the monotonic clock. */
+  readonly madeAt: number;
+}
+
+export interface DeparturesOptions {
+  readonly shelf: Shelf;
+  readonly settlements: Settlements;
+  readonly log: Log;
+  /** The descriptors that this process knows, by path. */
+  readonly methods: ReadonlyMap<string, DescMethodUnary>;
+  /** Whether the call of this entry is under way here. */
+  readonly isLive: (name: string) => boolean;
+}
+
+export class Departures {
+  readonly #options: DeparturesOptions;
+  readonly #own = new Map<string, Own>();
+
+  constructor(options: DeparturesOptions) {
+    this.#options = options;
+  }
+
+  /** This process has put it in. */
+  made(name: string, own: Own): void {
+    this.#own.set(name, own);
+  }
+
+  own(name: string): Own | undefined {
+    return this.#own.get(name);
+  }
+
+  /**
+   * An entry leaves.
+   *
+   * @param live - its call is under way and gives the outcome to its program.
+   */
+  async leave(entry: Omit<Entry, "request">, ending: Ending, live: boolean): Promise<void> {
+    const { shelf, log } = this.#options;
+    const own = this.#own.get(entry.name);
+    if (own === undefined) await shelf.note(entry.stamp.callId, ending);
+    try {
+      await shelf.drop(entry.name);
+    } catch (error) {
+      // It will be sent again, and the server answers with what it kept.
+      log.error("outbox: a command has left and its entry cannot be removed", { error });
+      if (!live) throw error;
+    }
+    own?.stamp.settle();
+    this.#own.delete(entry.name);
+    this.#tell(entry.stamp.callId, methodPath(entry), ending, live);
+  }
+
+  /** What this process made and another one has sent, as of the last look. */
+  async lookElsewhere(): Promise<void> {
+    const { shelf, isLive } = this.#options;
+    for (const [name, { stamp, method }] of this.#own) {
+      if (shelf.has(name) || isLive(name)) continue;
+      const ending = await shelf.takeNote(stamp.callId);
+      stamp.settle();
+      this.#own.delete(name);
+      this.#tell(stamp.callId, method, ending ?? failure(withoutNote(stamp.callId)), false);
+    }
+  }
+
+  #tell(callId: string, method: string, ending: Ending, live: boolean): void {
+    const { settlements, log, methods } = this.#options;
+    if (ending.kind === "failure" && !live) {
+      log.warn(`outbox: ${method} has left (${ending.outcome}): ${ending.error.rawMessage}`, {
+        call: shortId(callId),
+      });
+    }
+    const settlement: Settlement =
+      ending.kind === "failure"
+        ? { callId, method, ...ending }
+        : { callId, method, ...ending, message: messageOf(methods.get(method), ending.reply) };
+    settlements.tell(settlement, live);
+  }
+}
+
+function withoutNote(callId: string): HoldfastError {
+  return new HoldfastError("it has left the outbox, and nothing says how it ended", {
+    callId,
+    outcome: "unknown",
+  });
+}
+
+function messageOf(
+  method: DescMethodUnary | undefined,
+  reply: Uint8Array,
+): MessageShape<DescMessage> | undefined {
+  if (method === undefined) return undefined;
+  try {
+    return fromBinary(method.output, reply);
+  } catch {
+    return undefined; // a reply of another version: its bytes are there for who can read them
+  }
+}

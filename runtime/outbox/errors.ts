@@ -1,0 +1,43 @@
+/** The outbox's own errors: what a program reads when a command waits, does not fit, or leaves unsent. */
+import { HoldfastError, reasonError } from "../base/errors.ts";
+import { reasons } from "../base/reasons.ts";
+import { type Entry, methodPath } from "./entry.ts";
+import type { Fate } from "./fate.ts";
+
+/** A call ends, and its command stays. */
+export function waitsError(error: HoldfastError, fate: Fate, callId: string): HoldfastError {
+  const until = fate === "pauses" ? "for a sign-in that the server accepts" : "for the server";
+  return reasonError("WAITS_IN_OUTBOX", `the command waits in the outbox ${until}: ${error.rawMessage}`, {
+    outcome: "in-outbox",
+    callId,
+    tries: error.tries,
+    progress: error.progress,
+    cause: error,
+  });
+}
+
+export function fullError(why: string, callId: string): HoldfastError {
+  return reasonError("OUTBOX_FULL", `${reasons.OUTBOX_FULL.text}: ${why}`, { callId, outcome: "not-run" });
+}
+
+type Named = Pick<Entry, "service" | "method" | "madeAtMs" | "stamp">;
+
+export function expiredError(entry: Named): HoldfastError {
+  return reasonError("EXPIRED", `${reasons.EXPIRED.text}: ${nameOf(entry)}`, {
+    callId: entry.stamp.callId,
+    tries: entry.stamp.tries,
+    outcome: "expired",
+  });
+}
+
+export function droppedError(entry: Named): HoldfastError {
+  return new HoldfastError(`taken out of the outbox by the program: ${nameOf(entry)}`, {
+    callId: entry.stamp.callId,
+    tries: entry.stamp.tries,
+    outcome: entry.stamp.firstSent === undefined ? "not-run" : "unknown",
+  });
+}
+
+function nameOf(entry: Named): string {
+  return `${methodPath(entry)} of ${new Date(entry.madeAtMs).toISOString()}`;
+}

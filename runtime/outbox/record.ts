@@ -1,0 +1,72 @@
+/**
+ * Keeps an entry in the store true while its call is tried: whatever a later process finds there says at least
+ * as much as has left. So the first sending is written down before it happens, and taken back when it certainly
+ * has not.
+ *
+ * Source: design "The outbox"; reliability decision D7.
+ */
+import { reasonError } from "../base/errors.ts";
+import type { Stamp } from "../call/stamp.ts";
+import type { Entry } from "./entry.ts";
+import type { Shelf } from "./shelf.ts";
+
+export class Record {
+  readonly stamp: Stamp;
+  #entry: Entry;
+  readonly #shelf: Shelf;
+
+  constructor(entry: Entry, stamp: Stamp, shelf: Shelf) {
+    this.#entry = entry;
+    this.stamp = stamp;
+    this.#shelf = shelf;
+  }
+
+  get entry(): Entry {
+    return this.#entry;
+  }
+
+  /** Whether it is in the store still. */
+  get present(): boolean {
+    return this.#shelf.has(this.#entry.name);
+  }
+
+  /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */
+  async sending(tag: string | undefined): Promise<void> {
+    if (this.stamp.maybeSent) return;
+    this.stamp.sending(tag);
+    try {
+      await this.#write();
+    } catch (cause) {
+      this.stamp.notSent();
+      throw cannotWrite(cause, this.stamp.callId);
+    }
+  }
+
+  /** See `Keep.notSent`. */
+  async notSent(): Promise<void> {
+    this.stamp.notSent();
+    // What is written says that it may have been sent: too much, which is safe.
+    await this.#write().catch(() => undefined);
+  }
+
+  /** Writes down what the tries have brought: their count, and the caller that an answer named. */
+  async save(): Promise<void> {
+    await this.#write().catch(() => undefined);
+  }
+
+  async #write(): Promise<void> {
+    this.#entry = { ...this.#entry, stamp: this.stamp.memory() };
+    // One that has left meanwhile, by another process, does not come back.
+    if (this.present) await this.#shelf.put(this.#entry);
+  }
+}
+
+/** A store that does not take an entry: a full disk, a folder that may not be written. */
+export function cannotWrite(cause: unknown, callId: string): unknown {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return reasonError("OUTBOX_FULL", `the outbox cannot be written: ${why}`, {
+    callId,
+    outcome: "not-run",
+    cause,
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * What the outbox holds of a command that takes the place of one that waits. While the call of that one is under
+ * way here, it waits for that call's end; then it takes the seat.
+ *
+ * Source: design "The outbox" (`merge`, `key`).
+ */
+import { HoldfastError } from "../base/errors.ts";
+import { untilAborted } from "../base/signals.ts";
+import type { Keep } from "../call/keep.ts";
+import type { Stamp } from "../call/stamp.ts";
+import { type Fate, fateOf } from "./fate.ts";
+import type { Seat } from "./seat.ts";
+
+/** What a repeat needs of its outbox. */
+export interface RepeatHost {
+  /** The call that is under way for this entry here. */
+  seatOf(): Seat | undefined;
+  /** Takes the seat; only when nobody has it. */
+  sit(): Seat;
+  waits(error: HoldfastError, fate: Fate): HoldfastError;
+  over(): void;
+}
+
+export class Repeat implements Keep {
+  readonly stored = true;
+  readonly stamp: Stamp;
+  readonly #host: RepeatHost;
+  #seat: Seat | undefined;
+  /** The other call had an outcome, and it is this one's. */
+  #shared = false;
+
+  constructor(stamp: Stamp, host: RepeatHost) {
+    this.stamp = stamp;
+    this.#host = host;
+  }
+
+  async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
+    while (this.#seat === undefined) {
+      const before = this.#host.seatOf();
+      if (before === undefined) {
+        this.#seat = this.#host.sit();
+        break;
+      }
+      const end = await untilAborted(before.end, signal);
+      if (end.kind === "stays") continue;
+      this.#shared = true;
+      if (end.ending.kind === "reply") return end.ending.reply;
+      throw end.ending.error;
+    }
+    return this.#seat.turn(signal);
+  }
+
+  async sending(tag: string | undefined): Promise<void> {
+    await this.#seat?.sending(tag);
+  }
+
+  async notSent(): Promise<void> {
+    await this.#seat?.notSent();
+  }
+
+  async replied(reply: () => Uint8Array): Promise<void> {
+    await this.#seat?.replied(reply);
+    this.#host.over();
+  }
+
+  async failed(error: unknown): Promise<unknown> {
+    try {
+      if (this.#seat !== undefined) return await this.#seat.failed(error);
+      if (this.#shared || !(error instanceof HoldfastError) || error.reason === "ABORTED") return error;
+      return this.#host.waits(error, fateOf(error, true));
+    } finally {
+      this.#host.over();
+    }
+  }
+}

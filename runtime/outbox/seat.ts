@@ -1,0 +1,147 @@
+/**
+ * The place of a call that is under way and is an entry at the same time: put in before its first try, or a
+ * repeat that took the place of one that waits. Its own loop sends it, in its own budget, when the sender lets it.
+ *
+ * Source: design "The outbox".
+ */
+import { HoldfastError } from "../base/errors.ts";
+import { untilAborted } from "../base/signals.ts";
+import type { Keep } from "../call/keep.ts";
+import type { Stamp } from "../call/stamp.ts";
+import { type Ending, failure } from "./ending.ts";
+import type { Entry } from "./entry.ts";
+import { type Fate, fateOf } from "./fate.ts";
+import { promised } from "./promised.ts";
+import type { Record } from "./record.ts";
+
+/** How a seat's call ended: its entry has left, or it stays. */
+export type SeatEnd =
+  | { readonly kind: "left"; readonly ending: Ending }
+  | { readonly kind: "stays"; readonly fate: Fate; readonly error: HoldfastError };
+
+/** What a seat needs of its outbox. */
+export interface SeatHost {
+  /** Something waits for its turn. */
+  prompt(): void;
+  /** The entry leaves. */
+  leave(entry: Entry, ending: Ending): Promise<void>;
+  /** The call is over; `error` is what its program gets. */
+  over(seat: Seat): void;
+  /** The error that says that a command waits. */
+  waits(error: HoldfastError, fate: Fate): HoldfastError;
+}
+
+export class Seat implements Keep {
+  readonly stored = true;
+  readonly #record: Record;
+  readonly #host: SeatHost;
+  /** Whether its program, or an earlier one, was told that it waits. */
+  readonly #told: boolean;
+  readonly #end = promised<SeatEnd>();
+  #granted = false;
+  #elsewhere: Ending | undefined;
+  #stop: HoldfastError | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(record: Record, told: boolean, host: SeatHost) {
+    this.#record = record;
+    this.#told = told;
+    this.#host = host;
+  }
+
+  get stamp(): Stamp {
+    return this.#record.stamp;
+  }
+
+  get name(): string {
+    return this.#record.entry.name;
+  }
+
+  /** Resolves when the call is over. */
+  get end(): Promise<SeatEnd> {
+    return this.#end.promise;
+  }
+
+  /** Its turn: no entry is before it, and the lock is held. */
+  grant(): void {
+    this.#granted = true;
+    this.#wake();
+  }
+
+  /** The lock is lost: no further try before the next turn. */
+  revoke(): void {
+    this.#granted = false;
+  }
+
+  /** Another process has sent it. */
+  settledElsewhere(ending: Ending): void {
+    this.#elsewhere = ending;
+    this.#wake();
+  }
+
+  /** Its server is not there, and the call need not wait to learn that. */
+  stop(error: HoldfastError): void {
+    this.#stop = error;
+    this.#wake();
+  }
+
+  async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
+    this.#stop = undefined;
+    for (;;) {
+      if (this.#granted) return undefined;
+      const ending = this.#word();
+      if (ending?.kind === "reply") return ending.reply;
+      if (ending !== undefined) throw ending.error;
+      const { promise, resolve } = promised<undefined>();
+      this.#wake = () => resolve(undefined);
+      this.#host.prompt();
+      await untilAborted(promise, signal);
+    }
+  }
+
+  /** Why it need not wait for its turn. */
+  #word(): Ending | undefined {
+    return this.#elsewhere ?? (this.#stop === undefined ? undefined : failure(this.#stop));
+  }
+
+  sending(tag: string | undefined): Promise<void> {
+    return this.#record.sending(tag);
+  }
+
+  notSent(): Promise<void> {
+    return this.#record.notSent();
+  }
+
+  async replied(reply: () => Uint8Array): Promise<void> {
+    await this.#left({ kind: "reply", reply: reply() });
+  }
+
+  async failed(error: unknown): Promise<unknown> {
+    if (this.#elsewhere !== undefined) {
+      await this.#left(this.#elsewhere);
+      return error;
+    }
+    // The program's own throw after an answer, such as in a listener of headers: the call itself is over.
+    const known = error instanceof HoldfastError ? error : undefined;
+    const fate = known === undefined ? "leaves" : fateOf(known, this.#told);
+    if (fate === "leaves" || known === undefined) {
+      await this.#left(failure(known ?? new HoldfastError(String(error), { outcome: "unknown" })));
+      return error;
+    }
+    await this.#record.save();
+    const { present } = this.#record;
+    this.#finish({ kind: "stays", fate, error: known });
+    // Another process has taken it out, and nobody knows more than this call does.
+    return present ? this.#host.waits(known, fate) : error;
+  }
+
+  async #left(ending: Ending): Promise<void> {
+    await this.#host.leave(this.#record.entry, ending);
+    this.#finish({ kind: "left", ending });
+  }
+
+  #finish(end: SeatEnd): void {
+    this.#host.over(this);
+    this.#end.resolve(end);
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * Sends what waits: one entry after the other, in their order, while this process holds the outbox's lock. An
+ * entry whose call is under way here is not sent by it: the call gets the turn, and sends itself. A fault stops
+ * the sending, so that the order holds; it goes on after a wait, or when the link is up.
+ *
+ * Source: design "The outbox"; reliability decisions D35-D37.
+ */
+import type { Clock } from "../base/clock.ts";
+import { idleProbeWaitMsMost, outboxLockEveryMs } from "../base/constants.ts";
+import { HoldfastError } from "../base/errors.ts";
+import { untilAborted } from "../base/signals.ts";
+import { backoffMs } from "../call/backoff.ts";
+import type { CallEnvironment } from "../call/call-environment.ts";
+import type { OutboxLease, OutboxStore } from "./outbox-store.ts";
+import { promised } from "./promised.ts";
+import type { Seat } from "./seat.ts";
+import { nextSenderState, type SenderEvent, type SenderState, senderAtFirst } from "./sender-state.ts";
+import type { Shelf, Shelved } from "./shelf.ts";
+
+/** What became of an entry that the sender has sent. */
+export type SendEnd =
+  | { readonly kind: "left" }
+  /** It could not be read or had left: the next one. */
+  | { readonly kind: "gone" }
+  /** It cannot be sent by this program: the others go on without it. */
+  | { readonly kind: "skipped" }
+  | { readonly kind: "stays"; readonly error: HoldfastError; readonly pauses: boolean };
+
+export interface SenderOptions {
+  readonly env: CallEnvironment;
+  readonly store: OutboxStore;
+  readonly shelf: Shelf;
+  /** Sends one entry, until it has left, a fault, or the signal's abort. */
+  readonly send: (entry: Shelved, signal: AbortSignal) => Promise<SendEnd>;
+  /** After a look at the store: what this process made may have been sent by another one. */
+  readonly looked: () => Promise<void>;
+}
+
+/** What runs under the lock between two entries. */
+interface Job {
+  readonly run: () => Promise<void>;
+  readonly done: () => void;
+}
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #seats = new Map<string, Seat>();
+  readonly #jobs: Job[] = [];
+  readonly #skipped = new Set<string>();
+  readonly #closing = new AbortController();
+  #state: SenderState = senderAtFirst;
+  #running: Promise<void> | undefined;
+  #again = false;
+  /** Cuts what is being sent on nobody's behalf. */
+  #cut = new AbortController();
+  #timer: { cancel(): void } | undefined;
+  #changed = promised<undefined>();
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    options.shelf.entries.subscribe(() => this.#tick());
+  }
+
+  get state(): SenderState {
+    return this.#state;
+  }
+
+  seatOf(name: string): Seat | undefined {
+    return this.#seats.get(name);
+  }
+
+  sit(seat: Seat): void {
+    this.#seats.set(seat.name, seat);
+  }
+
+  stand(seat: Seat): void {
+    if (this.#seats.get(seat.name) === seat) this.#seats.delete(seat.name);
+  }
+
+  /** Something may wait: sends it, unless a fault has just stopped the sending. */
+  prompt(): void {
+    if (this.#state.kind === "stopped" && !isNoServer(this.#state.error)) return;
+    void this.wake();
+  }
+
+  /** Sends now. Resolves when nothing waits any more, or something keeps it from going on. */
+  wake(): Promise<void> {
+    this.#move({ kind: "wake" });
+    if (this.#state.kind === "closed") return Promise.resolve();
+    this.#again = true;
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  /** Another person, or the same one again: what was paused goes on. */
+  signedIn(): void {
+    this.#move({ kind: "signed-in" });
+    void this.wake();
+  }
+
+  /** Methods are known now that were not: what could not be sent may be sent now. */
+  unskip(): void {
+    this.#skipped.clear();
+  }
+
+  /** Runs it under the lock, with nothing being sent; false when the lock was not to be had. */
+  async exclusively(run: () => Promise<void>, signal: AbortSignal): Promise<boolean> {
+    const done = promised<true>();
+    const job: Job = { run, done: () => done.resolve(true) };
+    this.#jobs.push(job);
+    this.#cut.abort();
+    void this.wake();
+    try {
+      return await untilAborted(done.promise, signal);
+    } catch {
+      const at = this.#jobs.indexOf(job);
+      if (at < 0) return done.promise; // it has begun
+      this.#jobs.splice(at, 1);
+      return false;
+    }
+  }
+
+  /**
+   * Resolves when every entry before this name has left, or when they are paused: then who comes later goes on.
+   *
+   * @throws the signal's reason; the stop's error when there is no server at all.
+   */
+  async clear(name: string, signal: AbortSignal): Promise<void> {
+    let seen: unknown = this.#state.kind === "stopped" ? this.#state.error : undefined;
+    for (;;) {
+      if (this.#state.kind === "closed" || !this.#isBlocked(name)) return;
+      if (this.#state.kind === "stopped" && this.#state.error !== seen) {
+        seen = this.#state.error;
+        if (isNoServer(seen)) throw seen;
+      }
+      this.prompt();
+      await untilAborted(this.#changed.promise, signal);
+    }
+  }
+
+  /** Ends the sending. Resolves when nothing of it runs any more. */
+  async close(): Promise<void> {
+    this.#move({ kind: "close" });
+    this.#closing.abort();
+    this.#cut.abort();
+    this.#tick();
+    await this.#running;
+  }
+
+  #isBlocked(name: string): boolean {
+    const { shelf } = this.#options;
+    return shelf.entries.value.some(
+      (entry) =>
+        entry.name < name &&
+        !this.#skipped.has(entry.name) &&
+        (this.#state.pause === undefined || this.#seats.has(entry.name)),
+    );
+  }
+
+  async #run(): Promise<void> {
+    while (this.#again && !this.#closing.signal.aborted) {
+      this.#again = false;
+      this.#move({ kind: "begin" });
+      try {
+        await this.#resume();
+        const error = await this.#underLock();
+        this.#move(error === undefined ? { kind: "done" } : { kind: "fault", error });
+      } catch (error) {
+        this.#options.env.log.error("outbox: the store could not do what was asked", { error });
+        this.#move({ kind: "fault", error });
+      }
+      if (this.#state.kind === "stopped") this.#afterStop(this.#state.error);
+    }
+    // In the turn of the last look at `again`: a wake that comes later starts anew.
+    this.#running = undefined;
+  }
+
+  /** A fault stopped it: who need not wait learns that, and a timer goes on. */
+  #afterStop(error: unknown): void {
+    const { env } = this.#options;
+    if (isNoServer(error)) for (const seat of this.#seats.values()) seat.stop(error);
+    const mostMs = this.#seats.size > 0 ? env.timing.waitMsMost : idleProbeWaitMsMost;
+    const waitMs = backoffMs(this.#state.failures, env.timing.firstWaitMs, mostMs, env.random);
+    this.#timer = env.clock.timer(waitMs, () => void this.wake(), { background: true });
+  }
+
+  async #underLock(): Promise<unknown> {
+    await this.#look();
+    const lease = await this.#acquire();
+    if (lease === undefined) return undefined;
+    try {
+      for (;;) {
+        if (this.#closing.signal.aborted) return undefined;
+        if (lease.lost.aborted) {
+          this.#again = true;
+          return undefined;
+        }
+        await this.#look();
+        await this.#runJobs();
+        const next = this.#next();
+        if (next === undefined) return undefined;
+        const error =
+          "seat" in next ? await this.#letGo(next.seat, lease) : await this.#send(next.entry, lease);
+        if (error !== undefined) return error;
+      }
+    } finally {
+      for (const seat of this.#seats.values()) seat.revoke();
+      await lease.release();
+    }
+  }
+
+  async #look(): Promise<void> {
+    await this.#options.shelf.scan();
+    await this.#options.looked();
+  }
+
+  /** The lock, as soon as it is free; undefined when nothing waits any more. */
+  async #acquire(): Promise<OutboxLease | undefined> {
+    const { env, store } = this.#options;
+    while (!this.#closing.signal.aborted && (this.#jobs.length > 0 || this.#next() !== undefined)) {
+      const lease = await store.lock();
+      if (lease !== undefined) return lease;
+      await quietSleep(env.clock, outboxLockEveryMs, this.#closing.signal);
+      await this.#look();
+    }
+    return undefined;
+  }
+
+  /** What is to be sent next: a call under way whose entry has left first, since it only waits for its reply. */
+  #next(): { readonly seat: Seat } | { readonly entry: Shelved } | undefined {
+    const { shelf } = this.#options;
+    for (const seat of this.#seats.values()) if (!shelf.has(seat.name)) return { seat };
+    for (const entry of shelf.entries.value) {
+      const seat = this.#seats.get(entry.name);
+      if (seat !== undefined) return { seat };
+      if (this.#state.pause === undefined && !this.#skipped.has(entry.name)) return { entry };
+    }
+    return undefined;
+  }
+
+  /** A call under way has the turn until it is over or the lock is lost. */
+  async #letGo(seat: Seat, lease: OutboxLease): Promise<unknown> {
+    const { shelf } = this.#options;
+    const elsewhere = shelf.has(seat.name) ? undefined : await shelf.takeNote(seat.stamp.callId);
+    if (elsewhere === undefined) seat.grant();
+    else seat.settledElsewhere(elsewhere);
+    const lost = promised<undefined>();
+    const lose = (): void => lost.resolve(undefined);
+    if (lease.lost.aborted) lose();
+    lease.lost.addEventListener("abort", lose, { once: true });
+    const end = await Promise.race([seat.end, lost.promise]);
+    lease.lost.removeEventListener("abort", lose);
+    if (end === undefined) seat.revoke();
+    if (end?.kind !== "stays") return undefined;
+    return this.#stays(end.error, end.fate === "pauses");
+  }
+
+  async #send(entry: Shelved, lease: OutboxLease): Promise<unknown> {
+    this.#cut = new AbortController();
+    const cut = AbortSignal.any([this.#cut.signal, lease.lost, this.#closing.signal]);
+    const end = await this.#options.send(entry, cut);
+    if (end.kind === "skipped") this.#skipped.add(entry.name);
+    if (end.kind !== "stays" || cut.aborted) return undefined;
+    return this.#stays(end.error, end.pauses);
+  }
+
+  async #stays(error: HoldfastError, pauses: boolean): Promise<unknown> {
+    if (!pauses) return error;
+    this.#move({ kind: "signed-out", pause: { token: await this.#token(), error } });
+    return undefined;
+  }
+
+  /** Another token than the refused one ends a pause. */
+  async #resume(): Promise<void> {
+    const { pause } = this.#state;
+    if (pause !== undefined && (await this.#token()) !== pause.token) this.#move({ kind: "signed-in" });
+  }
+
+  /** The token of now; undefined without one, and while nobody is signed in. */
+  async #token(): Promise<string | undefined> {
+    const { signIn, ending } = this.#options.env;
+    return signIn.token(AbortSignal.any([ending, this.#closing.signal])).catch(() => undefined);
+  }
+
+  async #runJobs(): Promise<void> {
+    for (const job of this.#jobs.splice(0)) {
+      await job.run();
+      job.done();
+    }
+  }
+
+  #move(event: SenderEvent): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const before = this.#state;
+    this.#state = nextSenderState(before, event);
+    if (this.#state !== before) this.#tick();
+  }
+
+  #tick(): void {
+    const changed = this.#changed;
+    this.#changed = promised();
+    changed.resolve(undefined);
+  }
+}
+
+function isNoServer(error: unknown): error is HoldfastError {
+  return error instanceof HoldfastError && error.reason === "NO_SERVER";
+}
+
+/** A wait that keeps no program alive: what it waits for is another process's business. */
+function quietSleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = promised<undefined>();
+  const end = (): void => resolve(undefined);
+  const timer = clock.timer(delayMs, end, { background: true });
+  signal.addEventListener("abort", end, { once: true });
+  if (signal.aborted) end();
+  return promise.then(() => {
+    timer.cancel();
+    signal.removeEventListener("abort", end);
+  });
+}
