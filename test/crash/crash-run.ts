@@ -1,0 +1,157 @@
+/**
+ * Kills a server, and now and then a client, at random moments under load, and looks afterwards whether what
+ * the clients were told is what is there.
+ *
+ * Source: reliability decisions "Crash tests with real processes", invariants I1, I2, I16, I17.
+ */
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { seededRandom } from "../../runtime/testing/seeded-random.ts";
+import { makePrograms, type Programs, start, type Started } from "./programs.ts";
+import { type Found, judge, readNotes, type Verdict } from "./verdict.ts";
+
+export interface CrashOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** Clients at once. */
+  readonly clients: number;
+  /** Commands of one client at once. */
+  readonly atOnce: number;
+  /** Told after each kill. */
+  readonly onKill?: (count: number) => void;
+}
+
+export interface CrashResult extends Verdict {
+  readonly kills: number;
+  readonly clientKills: number;
+}
+
+/** After its first command a server lives between these, in ms: from inside it to well under load. */
+const lifeMsMost = 250;
+/** One round in so many takes a client with it. */
+const clientKillEvery = 5;
+
+const waitMs = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs));
+
+export async function crash(options: CrashOptions): Promise<CrashResult> {
+  const folder = mkdtempSync(join(tmpdir(), "holdfast-crash-"));
+  const run = new CrashRun(folder, await makePrograms(), options);
+  try {
+    return await run.toTheEnd();
+  } finally {
+    run.killAll();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class CrashRun {
+  readonly #folder: string;
+  readonly #programs: Programs;
+  readonly #options: CrashOptions;
+  readonly #random;
+  readonly #clients: Started[] = [];
+  #server: Started | undefined;
+  #port = "0";
+  #clientCount = 0;
+  #clientKills = 0;
+
+  constructor(folder: string, programs: Programs, options: CrashOptions) {
+    this.#folder = folder;
+    this.#programs = programs;
+    this.#options = options;
+    this.#random = seededRandom(options.seed);
+  }
+
+  async toTheEnd(): Promise<CrashResult> {
+    const { kills, clients, onKill } = this.#options;
+    let server = await this.#startServer();
+    for (let count = 0; count < clients; count += 1) this.#startClient();
+    for (let count = 1; count <= kills; count += 1) {
+      await server.line("busy");
+      await waitMs(this.#random.fraction() * lifeMsMost);
+      server.process.kill("SIGKILL");
+      await server.ended;
+      if (count % clientKillEvery === 0) await this.#replaceClient();
+      onKill?.(count);
+      server = await this.#startServer();
+    }
+    await server.line("busy");
+    for (const client of this.#clients) client.process.stdin?.end();
+    await Promise.all(this.#clients.map((client) => client.ended));
+    server.process.kill("SIGKILL");
+    await server.ended;
+    const verdict = judge(this.#notes(), this.#found());
+    return { ...verdict, kills, clientKills: this.#clientKills };
+  }
+
+  killAll(): void {
+    for (const one of [this.#server, ...this.#clients]) one?.process.kill("SIGKILL");
+  }
+
+  async #startServer(): Promise<Started> {
+    const server = start(this.#programs.server, [
+      join(this.#folder, "ledger.db"),
+      join(this.#folder, "outside"),
+      this.#port,
+    ]);
+    this.#server = server;
+    this.#port = (await server.line("listening")).split(" ")[1] ?? this.#port;
+    return server;
+  }
+
+  #startClient(): void {
+    this.#clientCount += 1;
+    const name = `client${this.#clientCount}`;
+    const notes = join(this.#folder, `${name}.notes`);
+    const url = `http://127.0.0.1:${this.#port}`;
+    this.#clients.push(start(this.#programs.client, [url, notes, name, String(this.#options.atOnce)]));
+  }
+
+  async #replaceClient(): Promise<void> {
+    const oldest = this.#clients.shift();
+    oldest?.process.kill("SIGKILL");
+    await oldest?.ended;
+    this.#clientKills += 1;
+    this.#startClient();
+  }
+
+  #notes(): ReturnType<typeof readNotes> {
+    const files = readdirSync(this.#folder).filter((name) => name.endsWith(".notes"));
+    return readNotes(files.map((name) => readFileSync(join(this.#folder, name), "utf8")));
+  }
+
+  #found(): Found {
+    const outside = new Map<string, number>();
+    const path = join(this.#folder, "outside");
+    for (const line of existsSync(path) ? readFileSync(path, "utf8").split("\n") : []) {
+      const [key = ""] = line.split(" ");
+      if (key !== "") outside.set(key, (outside.get(key) ?? 0) + 1);
+    }
+    return { rows: rowsOf(join(this.#folder, "ledger.db")), outside };
+  }
+}
+
+/** The table by key, read as any other program would. */
+function rowsOf(file: string): Map<string, number[]> {
+  const require = createRequire(import.meta.url);
+  const Database = require("better-sqlite3") as new (
+    file: string,
+  ) => {
+    prepare(sql: string): { all(): readonly { key: string; id: number }[]; get(): unknown };
+    close(): void;
+  };
+  const database = new Database(file);
+  try {
+    const check = database.prepare("PRAGMA integrity_check").get() as { integrity_check: string };
+    if (check.integrity_check !== "ok") throw new Error(`the file is damaged: ${check.integrity_check}`);
+    const rows = new Map<string, number[]>();
+    for (const { key, id } of database.prepare("SELECT key, id FROM ledger").all()) {
+      rows.set(key, [...(rows.get(key) ?? []), id]);
+    }
+    return rows;
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { judge, readNotes } from "./verdict.ts";
+
+const found = (rows: Record<string, number[]>, outside: Record<string, number> = {}) => ({
+  rows: new Map(Object.entries(rows)),
+  outside: new Map(Object.entries(outside)),
+});
+
+describe("the crash test's verdict", () => {
+  it.each([
+    ["a command that succeeded and is gone", "put:a ran 1\n", found({})],
+    ["a command that is there twice", "put:a ran 1\n", found({ "put:a": [1, 2] })],
+    ["a reply that names another row", "put:a ran 1\n", found({ "put:a": [2] })],
+    ["a refused command that is there", "put:a refused no\n", found({ "put:a": [1] })],
+    ["a command that never was to be there", "began refuse:a\n", found({ "refuse:a": [1] })],
+    ["a payment made twice, though its client never heard of it", "began pay:a\n", found({}, { "pay:a": 2 })],
+    ["a command of nobody", "", found({ "put:a": [1] })],
+    ["an answer that is no outcome", "put:a none oh\n", found({})],
+  ])("finds %s", (_, notes, world) => {
+    expect(judge(readNotes([notes]), world).faults).toHaveLength(1);
+  });
+
+  it.each([
+    ["began put:a\nput:a ran 7\n", found({ "put:a": [7] })],
+    ["began put:a\nput:a ra", found({})],
+    ["began put:a\n", found({ "put:a": [1] })],
+    ["pay:a unknown who knows\n", found({}, { "pay:a": 1 })],
+    ["pay:a unknown who knows\n", found({})],
+  ])("accepts %j", (notes, world) => {
+    expect(judge(readNotes([notes]), world).faults).toEqual([]);
+  });
+});
