@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { HoldfastError } from "../../runtime/base/errors.ts";
 import { callWorld } from "../support/call-world.ts";
 import { fault, hang } from "../support/scripted-http.ts";
 
@@ -33,7 +34,9 @@ it("ends calls that wait at the gate, for a token, after a server fault, and for
     const ends = Promise.allSettled(Array.from({ length: count }, () => world.client.add({})));
     await world.clock.advance(150);
     await world.link.close();
-    const reasons = new Set((await ends).map((end) => (end.status === "rejected" ? end.reason.reason : "")));
+    const reasons = new Set(
+      (await ends).map((end) => (end.status === "rejected" ? (end.reason as HoldfastError).reason : "")),
+    );
     expect([...reasons], stage).toEqual(["LINK_CLOSED"]);
     expect(world.clock.pendingCount, stage).toBe(0);
     expect(world.http.underWayCount, stage).toBe(0);
@@ -43,7 +46,7 @@ it("ends calls that wait at the gate, for a token, after a server fault, and for
 it("may be called twice, ends loops over the state, and lets the same URL have a new link", async () => {
   await using world = callWorld();
   const loop = (async () => {
-    for await (const state of world.link.state) void state;
+    for await (const { kind } of world.link.state) expect(kind).toBe("idle");
   })();
   await world.link.close();
   await world.link.close();

@@ -51,7 +51,8 @@ export function callWorld(
     promise.then(mark, mark);
     const end = clock.monotonic() + withinMs;
     await clock.advance();
-    while (!over) {
+    const isOver = (): boolean => over;
+    while (!isOver()) {
       const { next } = clock;
       expect(next, "a timer that the call waits for").toBeDefined();
       expect(next, "the call's end").toBeLessThanOrEqual(end);
