@@ -4,11 +4,9 @@
  *
  * Source: design "The API of a call"; reliability decision "Outcome is one of five".
  */
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ErrorInfoSchema, RetryDelaySchema } from "../../gen/holdfast/v1/errors_pb.ts";
-import { type Outcome, type Reason, reasonNumber, reasonOf, reasons } from "./reasons.ts";
+import { readErrorInfo, readRetryDelay, writeErrorInfo, writeRetryDelay } from "./error-details.ts";
+import { type Outcome, type Reason, reasonOf, reasons } from "./reasons.ts";
 
 /** How far a call got when it ended. */
 export type Progress = "waiting" | "signing-in" | "parked" | "sent" | "answered";
@@ -68,9 +66,8 @@ export class HoldfastError extends ConnectError implements CallEnd {
  * @param what - what happened, in place of the reason's own sentence.
  */
 export function reasonError(reason: Reason, what?: string, init: HoldfastErrorInit = {}): HoldfastError {
-  const { text, advice } = reasons[reason];
-  const info = create(ErrorInfoSchema, { reason: reasonNumber(reason), advice });
-  const detail = { type: ErrorInfoSchema.typeName, value: toBinary(ErrorInfoSchema, info) };
+  const { number, text, advice } = reasons[reason];
+  const detail = { type: errorInfoType, value: writeErrorInfo(number, advice) };
   return new HoldfastError(`${what ?? text}. ${advice}`, {
     ...init,
     reason,
@@ -81,41 +78,35 @@ export function reasonError(reason: Reason, what?: string, init: HoldfastErrorIn
 /** The reason that an error carries, from any protocol; undefined for an error of somebody else. */
 export function reasonFrom(error: ConnectError): Reason | undefined {
   if (error instanceof HoldfastError && error.reason !== undefined) return error.reason;
-  const value = detailBytes(error, ErrorInfoSchema.typeName);
-  if (value === undefined) return undefined;
-  try {
-    return reasonOf(fromBinary(ErrorInfoSchema, value).reason);
-  } catch {
-    return undefined; // a detail under our name that is not ours says nothing
-  }
+  const number = readDetail(error, errorInfoType, readErrorInfo);
+  return number === undefined ? undefined : reasonOf(number);
 }
 
+const errorInfoType = "holdfast.v1.ErrorInfo";
 const retryInfoType = "google.rpc.RetryInfo";
 
 /** A detail that every gRPC client reads as "wait at least this long". */
 export function retryDetail(delayMs: number): ConnectError["details"][number] {
-  const retryDelay = {
-    seconds: BigInt(Math.floor(delayMs / 1000)),
-    nanos: Math.floor(delayMs % 1000) * 1_000_000,
-  };
-  return { type: retryInfoType, value: toBinary(RetryDelaySchema, create(RetryDelaySchema, { retryDelay })) };
+  return { type: retryInfoType, value: writeRetryDelay(delayMs) };
 }
 
 /** The wait in ms that an error's RetryInfo asks for; undefined without one. */
 export function retryDelayMs(error: ConnectError): number | undefined {
-  const value = detailBytes(error, retryInfoType);
-  if (value === undefined) return undefined;
-  try {
-    const delay = fromBinary(RetryDelaySchema, value).retryDelay;
-    return delay === undefined ? undefined : Number(delay.seconds) * 1000 + delay.nanos / 1_000_000;
-  } catch {
-    return undefined;
-  }
+  return readDetail(error, retryInfoType, readRetryDelay);
 }
 
-function detailBytes(error: ConnectError, typeName: string): Uint8Array | undefined {
+function readDetail(
+  error: ConnectError,
+  typeName: string,
+  read: (bytes: Uint8Array) => number | undefined,
+): number | undefined {
   for (const detail of error.details) {
-    if ("type" in detail && detail.type === typeName) return detail.value;
+    if (!("type" in detail) || detail.type !== typeName) continue;
+    try {
+      return read(detail.value);
+    } catch {
+      return undefined; // bytes under that name that are not it say nothing
+    }
   }
   return undefined;
 }
