@@ -15,7 +15,7 @@
 import type { Clock } from "../../runtime/base/clock.ts";
 import { StoreError } from "../store/store.ts";
 import type { SqliteConnection, SqliteStatement } from "./driver.ts";
-import { isBusy } from "./sqlite-errors.ts";
+import { isBusy, isConstraint } from "./sqlite-errors.ts";
 
 export interface GroupCommitParts {
   readonly connection: SqliteConnection;
@@ -30,6 +30,8 @@ export interface GroupCommitParts {
 const batchMsMost = 5;
 /** How long the lock of another program is waited for. */
 export const lockWaitMsMost = 5_000;
+/** Enough for all that were in the batch to have come again. */
+const aloneCountMost = 256;
 const lockRetryMsLeast = 1;
 const lockRetryMsMost = 50;
 
@@ -59,6 +61,8 @@ export class GroupCommit {
   /** Monotonic ms since when another program has held the lock. */
   #lockedSinceMs: number | undefined;
   #lockRetryMs = lockRetryMsLeast;
+  /** So many writes get a commit of their own, to find the one that none can be made with. */
+  #aloneCount = 0;
   #refusal: StoreError | undefined;
   #idle: (() => void)[] = [];
 
@@ -136,7 +140,9 @@ export class GroupCommit {
 
   /** Runs the writes that wait and commits them; gives how each is told. */
   #batch(): readonly Settle[] {
-    const { clock, writesMost } = this.#parts;
+    const { clock } = this.#parts;
+    const writesMost = this.#aloneCount > 0 ? 1 : this.#parts.writesMost;
+    this.#aloneCount = Math.max(0, this.#aloneCount - 1);
     const startMs = clock.monotonic();
     const taken: Write[] = [];
     const settles: Settle[] = [];
@@ -154,7 +160,7 @@ export class GroupCommit {
     try {
       this.#commit.run();
     } catch (error) {
-      return this.#breakOff(taken, error);
+      return isConstraint(error) ? this.#refuse(taken, error) : this.#breakOff(taken, error);
     }
     return settles;
   }
@@ -185,6 +191,19 @@ export class GroupCommit {
     const said = cause instanceof Error ? cause.message : String(cause);
     const error = new StoreError(`a batch of commands was rolled back: ${said}`, false, cause);
     return taken.map((write) => () => write.reject(error));
+  }
+
+  /**
+   * A write holds what no commit takes. Alone it is told so by the very error; among others nobody knows which
+   * one it is, so none stands, and those that come again are committed one by one.
+   */
+  #refuse(taken: readonly Write[], cause: unknown): readonly Settle[] {
+    if (taken.length > 1) {
+      this.#aloneCount = aloneCountMost;
+      return this.#lose(taken, cause);
+    }
+    this.#rollBack();
+    return taken.map((write) => () => write.reject(cause));
   }
 
   /** After a commit that failed nobody can say what is on the disk, so nothing more is taken. */

@@ -13,14 +13,20 @@ export interface Usage {
   readonly byteCount: number;
 }
 
+/** What one commit changes. */
+export interface Change {
+  /** The row that goes, of the same call: it had started. */
+  readonly startedRow: number | undefined;
+  /** The lane's calls up to `settled` go. */
+  readonly lane: { readonly row: number; readonly settled: number } | undefined;
+  readonly kept: Entry | undefined;
+}
+
 export interface KeptCalls {
   find(key: CallKey): Entry | undefined;
   /** The number of a kept call's row, and whether it has only started; undefined for none. */
   look(key: CallKey): { readonly row: number; readonly started: boolean } | undefined;
-  keep(entry: Entry, laneRow: number | undefined): void;
-  drop(row: number): void;
-  /** Drops the calls of a lane up to a number. */
-  dropSettled(laneRow: number, settled: number): void;
+  change(change: Change): void;
   /** Drops calls that ended before a time, the oldest first, and gives how many. */
   dropOlder(beforeMs: number, countMost: number): number;
   usage(quota: string): Usage;
@@ -47,7 +53,6 @@ interface CallRow {
 }
 
 interface Dropped {
-  readonly id: number;
   readonly quota: string;
   readonly size_bytes: number;
 }
@@ -58,40 +63,12 @@ export function keptCalls(connection: SqliteConnection): KeptCalls {
   const insert = connection.prepare(
     `INSERT INTO holdfast_calls (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
-  const remove = connection.prepare(
-    "DELETE FROM holdfast_calls WHERE id = ? RETURNING id, quota, size_bytes",
+  const drop = connection.prepare("DELETE FROM holdfast_calls WHERE id = ? RETURNING quota, size_bytes");
+  const dropSettled = connection.prepare(
+    "DELETE FROM holdfast_calls WHERE lane_id = ? AND seq <= ? RETURNING quota, size_bytes",
   );
-  const settled = connection.prepare(
-    "SELECT id, quota, size_bytes FROM holdfast_calls WHERE lane_id = ? AND seq <= ?",
-  );
-  const older = connection.prepare(
-    "SELECT id, quota, size_bytes FROM holdfast_calls WHERE ended_at_ms < ? ORDER BY ended_at_ms LIMIT ?",
-  );
-  const oldest = connection.prepare("SELECT min(ended_at_ms) AS at_ms FROM holdfast_calls");
-  const usage = connection.prepare("SELECT call_count, byte_count FROM holdfast_usage WHERE quota = ?");
-  const count = connection.prepare(
-    `INSERT INTO holdfast_usage (quota, call_count, byte_count) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET call_count = call_count + excluded.call_count,
-                               byte_count = byte_count + excluded.byte_count`,
-  );
-  const forgetUsage = connection.prepare("DELETE FROM holdfast_usage WHERE quota = ? AND call_count <= 0");
-
-  const drop = (rows: readonly unknown[]): number => {
-    const freed = new Map<string, Usage>();
-    for (const row of rows as readonly Dropped[]) {
-      const before = freed.get(row.quota) ?? { callCount: 0, byteCount: 0 };
-      freed.set(row.quota, {
-        callCount: before.callCount + 1,
-        byteCount: before.byteCount + row.size_bytes,
-      });
-      remove.all(row.id);
-    }
-    for (const [quota, { callCount, byteCount }] of freed) {
-      count.run(quota, -callCount, -byteCount);
-      forgetUsage.run(quota);
-    }
-    return rows.length;
-  };
+  const oldest = connection.prepare("SELECT id, ended_at_ms FROM holdfast_calls ORDER BY id LIMIT ?");
+  const usage = usageOf(connection);
 
   return {
     find(key) {
@@ -102,47 +79,87 @@ export function keptCalls(connection: SqliteConnection): KeptCalls {
       const row = look.get(key.space, key.id) as { id: number; kind: string } | undefined;
       return row === undefined ? undefined : { row: row.id, started: row.kind === "started" };
     },
-    keep(entry, laneRow) {
-      const { outcome, fingerprint } = entry;
-      const written = outcomeColumns(outcome);
-      const sizeBytes = sizeOf(entry, written);
-      insert.run(
-        entry.space,
-        entry.id,
-        entry.quota,
-        entry.method,
-        fingerprint.version,
-        fingerprint.schema,
-        fingerprint.print,
-        laneRow ?? null,
-        entry.seat?.lane ?? null,
-        entry.seat?.seq ?? null,
-        entry.firstSentMs ?? null,
-        entry.endedAtMs,
-        outcome.kind,
-        ...written,
-        sizeBytes,
-      );
-      count.run(entry.quota, 1, sizeBytes);
-    },
-    drop(row) {
-      const rows = remove.all(row) as readonly Dropped[];
-      for (const { quota, size_bytes } of rows) {
-        count.run(quota, -1, -size_bytes);
-        forgetUsage.run(quota);
+    change({ startedRow, lane, kept }) {
+      const gone = [
+        ...(startedRow === undefined ? [] : drop.all(startedRow)),
+        ...(lane === undefined ? [] : dropSettled.all(lane.row, lane.settled)),
+      ] as readonly Dropped[];
+      const written = kept === undefined ? undefined : outcomeColumns(kept.outcome);
+      if (kept === undefined || written === undefined) {
+        usage.add(gone, []);
+        return;
       }
+      const sizeBytes = sizeOf(kept, written);
+      insert.run(...claimColumns(kept, lane?.row), kept.outcome.kind, ...written, sizeBytes);
+      usage.add(gone, [{ quota: kept.quota, size_bytes: sizeBytes }]);
     },
-    dropSettled: (laneRow, upTo) => void drop(settled.all(laneRow, upTo)),
-    dropOlder: (beforeMs, countMost) => drop(older.all(beforeMs, countMost)),
-    usage(quota) {
-      const row = usage.get(quota) as { call_count: number; byte_count: number } | undefined;
+    dropOlder(beforeMs, countMost) {
+      const rows = oldest.all(countMost) as readonly { id: number; ended_at_ms: number }[];
+      const young = rows.findIndex((row) => row.ended_at_ms >= beforeMs);
+      const gone = (young < 0 ? rows : rows.slice(0, young)).flatMap(({ id }) => drop.all(id) as Dropped[]);
+      usage.add(gone, []);
+      return gone.length;
+    },
+    usage: (quota) => usage.of(quota),
+    oldestMs: () => (oldest.get(1) as { ended_at_ms: number } | undefined)?.ended_at_ms,
+  };
+}
+
+/** Counts what each caller has. */
+function usageOf(connection: SqliteConnection): {
+  of(quota: string): Usage;
+  add(gone: readonly Dropped[], come: readonly Dropped[]): void;
+} {
+  const find = connection.prepare("SELECT call_count, byte_count FROM holdfast_usage WHERE quota = ?");
+  const count = connection.prepare(
+    `INSERT INTO holdfast_usage (quota, call_count, byte_count) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET call_count = call_count + excluded.call_count,
+                               byte_count = byte_count + excluded.byte_count
+     RETURNING call_count`,
+  );
+  const forget = connection.prepare("DELETE FROM holdfast_usage WHERE quota = ? AND call_count <= 0");
+  return {
+    of(quota) {
+      const row = find.get(quota) as { call_count: number; byte_count: number } | undefined;
       return { callCount: row?.call_count ?? 0, byteCount: row?.byte_count ?? 0 };
     },
-    oldestMs() {
-      const row = oldest.get() as { at_ms: number | null } | undefined;
-      return row?.at_ms ?? undefined;
+    add(gone, come) {
+      const changes = new Map<string, { calls: number; bytes: number }>();
+      const note = (rows: readonly Dropped[], sign: 1 | -1): void => {
+        for (const { quota, size_bytes } of rows) {
+          const change = changes.get(quota) ?? { calls: 0, bytes: 0 };
+          changes.set(quota, { calls: change.calls + sign, bytes: change.bytes + sign * size_bytes });
+        }
+      };
+      note(gone, -1);
+      note(come, 1);
+      for (const [quota, { calls, bytes }] of changes) {
+        // A client that works on and settles what it has got keeps as much as before.
+        if (calls === 0 && bytes === 0) continue;
+        const row = count.get(quota, calls, bytes) as { call_count: number };
+        if (row.call_count <= 0) forget.run(quota);
+      }
     },
   };
+}
+
+/** The columns from space to ended_at_ms. */
+function claimColumns(entry: Entry, laneRow: number | undefined): readonly SqliteValue[] {
+  const { fingerprint, seat } = entry;
+  return [
+    entry.space,
+    entry.id,
+    entry.quota,
+    entry.method,
+    fingerprint.version,
+    fingerprint.schema,
+    fingerprint.print,
+    laneRow ?? null,
+    seat?.lane ?? null,
+    seat?.seq ?? null,
+    entry.firstSentMs ?? null,
+    entry.endedAtMs,
+  ];
 }
 
 const columns = [

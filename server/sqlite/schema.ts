@@ -8,8 +8,9 @@ export const steps: readonly MigrationStep[] = [
   {
     version: 1,
     leastVersion: 1,
-    // A lane has a number, so that the index by which settled calls are dropped stays small. Usage is counted
-    // in a table and not at the start, which would read every key.
+    // A lane has a number, so that the index by which settled calls are dropped stays small. Calls are purged in
+    // the order of their rows, which is that of their ends, so they need no index by time. Usage is counted in a
+    // table and not at the start, which would read every key.
     statements: `
       CREATE TABLE holdfast_meta (
         name TEXT PRIMARY KEY,
@@ -50,7 +51,6 @@ export const steps: readonly MigrationStep[] = [
         UNIQUE (space, call_id)
       );
       CREATE INDEX holdfast_calls_by_seat ON holdfast_calls (lane_id, seq) WHERE lane_id IS NOT NULL;
-      CREATE INDEX holdfast_calls_by_time ON holdfast_calls (ended_at_ms);
 
       CREATE TABLE holdfast_usage (
         quota TEXT PRIMARY KEY,

@@ -13,6 +13,7 @@ const names: Readonly<Record<number, string>> = {
   11: "SQLITE_CORRUPT",
   13: "SQLITE_FULL",
   14: "SQLITE_CANTOPEN",
+  19: "SQLITE_CONSTRAINT",
   26: "SQLITE_NOTADB",
 };
 
@@ -29,6 +30,14 @@ export function sqliteCode(error: unknown): string | undefined {
 export function isBusy(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === "SQLITE_BUSY" || code === "SQLITE_LOCKED";
+}
+
+/**
+ * Whether a commit was refused for what its transaction holds, such as a foreign key that leads nowhere and is
+ * looked at only then. Nothing is wrong with the file.
+ */
+export function isConstraint(error: unknown): boolean {
+  return sqliteCode(error) === "SQLITE_CONSTRAINT";
 }
 
 interface Meaning {

@@ -16,7 +16,6 @@ import {
   type CallKey,
   type Claim,
   type Committed,
-  type Entry,
   type Found,
   type Outcome,
   type Store,
@@ -160,10 +159,7 @@ class OpenSqliteStore implements SqliteStore {
         if (entry !== undefined) return { kind: "taken", entry };
       }
       const outcome = synchronous(decide(this.database));
-      this.#own(() => {
-        if (known !== undefined) this.#calls.drop(known.row);
-        this.#keep(claim, outcome);
-      });
+      this.#own(() => this.#keep(claim, outcome, known?.row));
       return { kind: "kept" };
     });
   }
@@ -207,17 +203,15 @@ class OpenSqliteStore implements SqliteStore {
     return result;
   }
 
-  #keep(claim: Claim, outcome: Outcome | undefined): void {
-    const { settled, ...rest } = claim;
+  #keep({ settled, ...rest }: Claim, outcome: Outcome | undefined, startedRow: number | undefined): void {
+    const { space, seat } = rest;
     const endedAtMs = this.#now();
-    const lane =
-      claim.seat === undefined
-        ? undefined
-        : this.#lanes.advance(claim.space, claim.seat.lane, settled, endedAtMs);
-    if (lane?.moved === true) this.#calls.dropSettled(lane.row, settled);
-    if (outcome === undefined) return;
-    const entry: Entry = { ...rest, outcome, endedAtMs };
-    this.#calls.keep(entry, lane?.row);
+    const row = seat === undefined ? undefined : this.#lanes.advance(space, seat.lane, settled, endedAtMs);
+    this.#calls.change({
+      startedRow,
+      lane: row === undefined ? undefined : { row, settled },
+      kept: outcome === undefined ? undefined : { ...rest, outcome, endedAtMs },
+    });
   }
 
   /** What the caller waits for when its quota is full: at the soonest, for the oldest call of all. */

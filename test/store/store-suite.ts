@@ -109,6 +109,37 @@ export function storeSuite(name: string, open: (clock: VirtualClock) => Promise<
       expect((await find("a")).kept?.outcome).toEqual(ran(1));
     });
 
+    it("replaces what has only started by how it ended, and removes it for a decision of nothing", async () => {
+      const started: Outcome = { kind: "started" };
+      expect(await store.commit(onLane(1, 0), () => started)).toEqual({ kind: "kept" });
+      expect((await find("call1", "lane1")).kept?.outcome).toEqual(started);
+      expect(await store.commit(onLane(1, 0), () => ran(1))).toEqual({ kind: "kept" });
+      expect((await find("call1", "lane1")).kept?.outcome).toEqual(ran(1));
+      await store.commit(onLane(2, 0), () => started);
+      expect(await store.commit(onLane(2, 0), () => undefined)).toEqual({ kind: "kept" });
+      expect((await find("call2", "lane1")).kept).toBeUndefined();
+      expect(await store.commit(onLane(2, 0), () => ran(2))).toEqual({ kind: "kept" });
+    });
+
+    it("leaves what has started as it was when the decision on its end throws", async () => {
+      await store.commit(claimOf("a"), () => ({ kind: "started" }));
+      const no = new Error("no");
+      const write = store.commit(claimOf("a"), () => {
+        throw no;
+      });
+      await expect(write).rejects.toBe(no);
+      expect((await find("a")).kept?.outcome).toEqual({ kind: "started" });
+    });
+
+    it("writes without a call, and hands on what the work returned or threw", async () => {
+      expect(await store.write(() => 7)).toBe(7);
+      const no = new Error("no");
+      const write = store.write(() => {
+        throw no;
+      });
+      await expect(write).rejects.toBe(no);
+    });
+
     it("keeps nothing when the decision throws, and hands on that very error", async () => {
       const no = new Error("no");
       const write = store.commit(onLane(2, 1), () => {
@@ -210,6 +241,7 @@ export function storeSuite(name: string, open: (clock: VirtualClock) => Promise<
       await store.close();
       await expect(find("a")).rejects.toBeInstanceOf(StoreError);
       await expect(store.commit(claimOf("a"), () => ran(1))).rejects.toBeInstanceOf(StoreError);
+      await expect(store.write(() => 1)).rejects.toBeInstanceOf(StoreError);
       await expect(store.purge(1)).rejects.toBeInstanceOf(StoreError);
     });
   });
