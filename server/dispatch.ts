@@ -12,6 +12,7 @@ import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../ru
 import type { Log } from "../runtime/base/log.ts";
 import { type Carried, createContext } from "./context.ts";
 import { createTransaction } from "./transaction.ts";
+import type { ReplyAgain } from "./engine/reply-again.ts";
 import type { Guest } from "./entrance.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import type { Handler } from "./implement.ts";
@@ -23,6 +24,8 @@ export interface DispatchParts {
   readonly handler: (definition: MethodDefinition) => Handler;
   /** Whether a command may run again after a run of which nobody knows how it ended. */
   readonly mayRerun: (definition: CommandDefinition) => boolean;
+  /** For an engine's command: its replies are made on the state of now, whatever the journal kept. */
+  readonly replyAgain: (definition: CommandDefinition) => ReplyAgain | undefined;
   /** Aborts in the last seconds of a drain. */
   readonly shutdown: AbortSignal;
   readonly clock: Clock;
@@ -72,7 +75,10 @@ async function runOnce(
     },
   );
   if (!work.began) guest.turn.leave();
-  return answer;
+  const again = parts.replyAgain(definition);
+  if (again === undefined || !("reply" in answer.result)) return answer;
+  const reply = await again({ space: guest.key.space, id: guest.call.id }, request);
+  return reply === undefined ? answer : { ...answer, result: { reply } };
 }
 
 /** A query, signal or heartbeat: it has no more to do when nobody waits for it. */
@@ -157,7 +163,11 @@ async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promi
     if (run.transaction === undefined) return toMessage(await handler(request, context));
     const transaction = createTransaction(run.transaction, toMessage);
     const { mayHaveRun = false } = run;
-    const reply = await handler(request, { ...context, mayHaveRun, transaction: transaction.use });
+    const reply = await handler(
+      request,
+      { ...context, mayHaveRun, transaction: transaction.use },
+      guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id },
+    );
     return transaction.messageOf(reply) ?? toMessage(reply);
   } catch (error) {
     throw errorOfThrow(error, definition, parts.log);

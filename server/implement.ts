@@ -3,9 +3,14 @@
  * said before the first request.
  */
 import type { MethodDefinition, ServiceDefinition } from "../runtime/base/definition.ts";
+import { type ReplyAgain, replyAgainOf } from "./engine/reply-again.ts";
+import type { CallKey } from "./store/store.ts";
 
-/** A handler as the dispatcher calls it. The generated types hold what its request and its reply are. */
-export type Handler = (request: unknown, context: unknown) => unknown;
+/**
+ * A handler as the dispatcher calls it. The generated types hold what its request and its reply are; the key of a
+ * call with an ID is for an engine's handlers alone.
+ */
+export type Handler = (request: unknown, context: unknown, key?: CallKey) => unknown;
 
 /** What a server says of a method beside its handler. */
 export interface MethodOptions {
@@ -25,6 +30,7 @@ export class Implementations {
   readonly #handlers = new Map<MethodDefinition, Handler>();
   readonly #services = new Set<string>();
   readonly #reruns = new Set<MethodDefinition>();
+  readonly #replies = new Map<MethodDefinition, ReplyAgain>();
   #sealed = false;
 
   /**
@@ -53,6 +59,10 @@ export class Implementations {
     const reruns = rerunsOf(definition, name, options);
     for (const its of reruns) this.#reruns.add(its);
     for (const [its, handler] of bound) if (handler !== undefined) this.#handlers.set(its, handler);
+    for (const [method, its] of Object.entries(definition.$methods)) {
+      const again = replyAgainOf((handlers as Record<string, unknown>)[method]);
+      if (again !== undefined) this.#replies.set(its, again);
+    }
     this.#services.add(name);
   }
 
@@ -64,6 +74,11 @@ export class Implementations {
 
   mayRerun(definition: MethodDefinition): boolean {
     return this.#reruns.has(definition);
+  }
+
+  /** Makes the replies of an engine's command on the state of now; undefined for other methods. */
+  replyAgain(definition: MethodDefinition): ReplyAgain | undefined {
+    return this.#replies.get(definition);
   }
 
   handler(definition: MethodDefinition): Handler {

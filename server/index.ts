@@ -12,10 +12,27 @@ export type * from "../runtime/base/register.ts";
 export type { BuildOptions, ClientBuild } from "./build-gate.ts";
 export type { Authenticate, SignIn, SignInRequest } from "./caller.ts";
 export type { CloseOptions } from "./close.ts";
+export {
+  type Applied,
+  engine,
+  type Engine,
+  type EngineDefinition,
+  type EngineOpenOptions,
+} from "./engine/engine.ts";
+export type {
+  Accepted,
+  Done,
+  EngineCommand,
+  EngineRules,
+  HandleContext,
+  Origin,
+} from "./engine/rules.ts";
+export type { StartReport } from "./engine/start.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen.ts";
 export type { NodeListener } from "./http/node-requests.ts";
 export type { MethodOptions, ServiceOptions } from "./implement.ts";
 export { createServer, type Server, type ServerOptions } from "./server.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
+export { tryAgain } from "./try-again.ts";
 export { type Store, StoreError } from "./store/store.ts";

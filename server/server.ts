@@ -123,6 +123,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const dispatching: DispatchParts = {
     journal,
     handler: (definition) => implementations.handler(definition),
+    replyAgain: (definition) => implementations.replyAgain(definition),
     mayRerun: (definition) => implementations.mayRerun(definition),
     shutdown: shutdown.signal,
     clock,

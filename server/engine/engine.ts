@@ -1,0 +1,247 @@
+/**
+ * An engine: a server's own state, which follows from a log of records. For servers without a database of their
+ * own whose commands must still run once, survive the process, and be seen in one order.
+ *
+ * ```ts
+ * const rules = engine(Board, { state: BoardStateSchema, records: [...], commands: {...}, apply });
+ * const board = await rules.open(store);
+ * server.implement(Board, board.handlers({ list: () => ({ items: board.state.items }) }));
+ * ```
+ *
+ * What to do is said apart from where it is kept, so that the rules are a constant which tests open on a store in
+ * memory and a server on a file.
+ *
+ * Source: design "The engine: state from a log"; reliability invariant I15.
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
+import { type Clock, systemClock } from "../../runtime/base/clock.ts";
+import type { CommandDefinition, MethodDefinition } from "../../runtime/base/definition.ts";
+import { type Log, silentLog } from "../../runtime/base/log.ts";
+import type { Store } from "../store/store.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import { Copies } from "./copies.ts";
+import { createFold, originOf } from "./fold.ts";
+import { openLog } from "./open-log.ts";
+import { hasUnknownFields, RecordTypes } from "./record.ts";
+import { type EngineHandler, withReplyAgain } from "./reply-again.ts";
+import type { AnyService, EngineRules, HandlersOf, Origin, PlainCommand } from "./rules.ts";
+import { readStart, type StartReport } from "./start.ts";
+import { type BoundCommand, Writer } from "./writer.ts";
+
+export interface EngineOpenOptions {
+  /**
+   * `checkpoint` starts from the newest one; `log` applies every envelope from the first, which comes to the same
+   * and takes longer: for a check, or after `apply` was wrong. Default: checkpoint.
+   */
+  readonly from?: "checkpoint" | "log";
+  /**
+   * Whether envelopes are dropped that are in a checkpoint and older than calls are kept. Default: true for a
+   * store in memory, which would grow without end, else false.
+   */
+  readonly trim?: boolean;
+  /** Hears of damage, and of checkpoints that could not be made. Default: says nothing. */
+  readonly log?: Log;
+  /** Default: the system's. */
+  readonly clock?: Clock;
+}
+
+/** A record that has become durable. */
+export interface Applied<Record> {
+  readonly record: Record;
+  readonly origin: Origin;
+}
+
+/** An engine on its store. */
+export interface Engine<
+  Service extends AnyService,
+  State extends DescMessage,
+  Record extends DescMessage,
+  Names extends PropertyKey,
+> {
+  /** The state with every command that is durable. Look at it, and never change it. */
+  readonly state: MessageShape<State>;
+  /** The number of the last command in it; 0 at the beginning. */
+  readonly seq: number;
+  /** What the start read. */
+  readonly start: StartReport;
+  /** The service's handlers: those of the engine's commands, and the given ones of its other methods. */
+  handlers(others: Omit<HandlersOf<Service>, Names>): HandlersOf<Service>;
+  /** Calls back for each record once it is durable and in {@link state}. Gives the function that stops it. */
+  subscribe(listener: (applied: Applied<MessageShape<Record>>) => void): () => void;
+  /** Makes a checkpoint now. Rejects with the store's error. */
+  checkpoint(): Promise<void>;
+}
+
+/** An engine's rules, which run where they are opened. */
+export interface EngineDefinition<
+  Service extends AnyService,
+  State extends DescMessage,
+  Record extends DescMessage,
+  Names extends PropertyKey,
+> {
+  /**
+   * Reads the state from a store, the one that the server gets too. An engine of one name is opened once a store.
+   *
+   * @throws StoreError as a rejection: the log is damaged elsewhere than at its end, or has a record that this
+   * build cannot apply. It says which, and what to do.
+   * @throws TypeError as a rejection for a store that can hold no log.
+   */
+  open(store: Store, options?: EngineOpenOptions): Promise<Engine<Service, State, Record, Names>>;
+}
+
+/**
+ * Makes an engine of a service's rules.
+ *
+ * @throws TypeError for a name in `commands` that is no command of the service, or one that keeps no reply.
+ * @throws RangeError for `checkpointEvery` below 1.
+ */
+export function engine<
+  Service extends AnyService,
+  State extends DescMessage,
+  Record extends DescMessage,
+  Notes,
+>(
+  service: Service,
+  rules: EngineRules<Service, State, Record, Notes>,
+): EngineDefinition<Service, State, Record, keyof Notes> {
+  const commands = commandsOf(service, rules.commands);
+  const checkpointEvery = rules.checkpointEvery ?? defaultCheckpointEvery;
+  if (!(checkpointEvery >= 1)) {
+    throw new RangeError(`holdfast: checkpointEvery is ${String(checkpointEvery)}, it must be 1 or more.`);
+  }
+  return {
+    open: (store, options = {}) => openEngine({ service, rules, commands, checkpointEvery, store, options }),
+  };
+}
+
+const defaultCheckpointEvery = 10_000;
+
+/** A command with its rules. */
+interface Command {
+  readonly name: string;
+  readonly definition: CommandDefinition;
+  readonly rules: PlainCommand;
+}
+
+function commandsOf(service: AnyService, given: object): readonly Command[] {
+  return Object.entries(given as Record<string, PlainCommand>).map(([name, rules]) => {
+    const definition: MethodDefinition | undefined = service.$methods[name];
+    const full = `${service.$service.typeName}.${name}`;
+    if (definition?.kind !== "command" || definition.delivery === "atMostOnce") {
+      throw new TypeError(`holdfast: ${full} is no command that runs once, and an engine runs these alone.`);
+    }
+    if (definition.effects === "external") {
+      throw new TypeError(
+        `holdfast: ${full} has effects: EXTERNAL. An engine's command changes the engine's state alone; take ` +
+          "the option away, or write a handler for it.",
+      );
+    }
+    return { name, definition, rules };
+  });
+}
+
+interface Opening<Service extends AnyService, State extends DescMessage, Record extends DescMessage, Notes> {
+  readonly service: Service;
+  readonly rules: EngineRules<Service, State, Record, Notes>;
+  readonly commands: readonly Command[];
+  readonly checkpointEvery: number;
+  readonly store: Store;
+  readonly options: EngineOpenOptions;
+}
+
+async function openEngine<
+  Service extends AnyService,
+  State extends DescMessage,
+  Record extends DescMessage,
+  Notes,
+>(opening: Opening<Service, State, Record, Notes>): Promise<Engine<Service, State, Record, keyof Notes>> {
+  const { service, rules, store, options } = opening;
+  const { clock = systemClock, log: says = silentLog, from = "checkpoint" } = options;
+  const name = rules.name ?? service.$service.typeName;
+  const { log, tx } = await openLog(store, name);
+  const types = new RecordTypes(rules.records);
+  const fold = createFold(types, (state: MessageShape<State>, record, origin) => {
+    rules.apply(state, record, origin);
+  });
+  const start = await readStart({
+    name,
+    store,
+    log,
+    schema: rules.state,
+    initial: rules.initial,
+    fold: (state, envelope) => fold(state, envelope).some(hasUnknownFields),
+    from,
+    nowMs: Math.floor(clock.now()),
+    says,
+  });
+  const copies = new Copies(rules.state, (state, envelope) => void fold(state, envelope), start);
+  const checkpoints = new Checkpoints({
+    name,
+    store,
+    log,
+    copies,
+    stateType: rules.state.typeName,
+    every: opening.checkpointEvery,
+    lastSeq: start.report.checkpointSeq,
+    trim: options.trim ?? !store.facts.durable,
+    newer: start.newer,
+    clock,
+    says,
+  });
+  const listeners = new Set<(applied: Applied<MessageShape<Record>>) => void>();
+  const tell = (applied: Applied<MessageShape<Record>>): void => {
+    for (const listener of listeners) {
+      try {
+        listener(applied);
+      } catch (error) {
+        says.error(`engine ${name}: a listener failed`, { error });
+      }
+    }
+  };
+  const durable = (envelope: RecordEnvelope): void => {
+    checkpoints.passed();
+    if (listeners.size === 0) return;
+    const origin = originOf(envelope);
+    for (const record of envelope.records) tell({ record: types.decode(record), origin });
+  };
+  const writer = new Writer({ name, store, log, tx, copies, types, clock, says, durable });
+  return {
+    get state() {
+      return copies.written.state;
+    },
+    get seq() {
+      return copies.written.seq;
+    },
+    start: start.report,
+    handlers(others) {
+      const own = opening.commands.map(({ name: method, definition, rules: its }) => [
+        method,
+        handlerOf(writer.command(definition, its)),
+      ]);
+      return {
+        ...boundMethods(service, others),
+        ...(Object.fromEntries(own) as object),
+      } as HandlersOf<Service>;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    checkpoint: () => checkpoints.make(),
+  };
+}
+
+function handlerOf(command: BoundCommand): EngineHandler {
+  const handler: EngineHandler = (request, context, key) => command.run(request, context, key);
+  return withReplyAgain(handler, command.again);
+}
+
+/** The handlers of a service that an object has, which may be one of a class. */
+function boundMethods(service: AnyService, object: object): object {
+  const found = Object.keys(service.$methods).flatMap((name) => {
+    const method: unknown = (object as { readonly [key: string]: unknown })[name];
+    return typeof method === "function" ? [[name, method.bind(object) as unknown] as const] : [];
+  });
+  return Object.fromEntries(found);
+}
