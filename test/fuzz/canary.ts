@@ -8,8 +8,9 @@ export const canary: FuzzTarget = {
     const [map, key, string, first] = input;
     if (map !== 0x81 || key !== 0x01) return "not a map";
     if (string === undefined || string < 0xa0 || string > 0xbf) return "not a string";
-    // The length is trusted.
-    if ((string & 0x1f) > 3 && first === 0xff) throw new RangeError("read beyond the end");
-    return "a string";
+    const length = string & 0x1f;
+    // The length is trusted. Two things must come together, so the corpus has to grow on the way.
+    if (length > 3 && first === 0xff) throw new RangeError("read beyond the end");
+    return `a string of ${length}`;
   },
 };
