@@ -9,7 +9,7 @@ import type { CallOptions, Calls, StreamOptions } from "../base/calls.ts";
 import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "../base/definition.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
-import { Outbox } from "../outbox/outbox.ts";
+import type { Outbox } from "../outbox/outbox.ts";
 import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
@@ -137,14 +137,13 @@ async function* one<T>(value: T): AsyncIterable<T> {
 
 function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {
   const { options, platform } = parts;
-  if (env.server === "plain") return undefined;
+  if (env.server === "plain" || platform.outbox === undefined) return undefined;
   const { account = "", outbox = {} } = options;
   const place = {
     server,
     account,
     ...(outbox.folder === undefined ? {} : { folder: outbox.folder }),
   };
-  const store = outbox.store ?? platform.openOutbox?.(place);
-  if (store === undefined) return undefined;
-  return new Outbox({ env, store, server, account, ownTransport: options.transport === undefined });
+  const store = outbox.store ?? platform.outbox.storeOf(place);
+  return platform.outbox.open({ env, store, server, account, ownTransport: options.transport === undefined });
 }

@@ -5,6 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import type { Random } from "../base/random.ts";
+import type { Outbox, OutboxParts } from "../outbox/outbox.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 
 /** Whose outbox it is. */
@@ -24,10 +25,14 @@ export interface Platform<Own = unknown> {
   /** A new client with connections of its own; it opens none before its first request. */
   openHttp(options: HttpOptions, own: Own): HttpClient;
   /**
-   * Where the outbox of a server and an account is kept; absent on a platform without such a place. Touches
-   * nothing before its first use.
+   * Commands that wait; absent on a platform without it. Given by the platform, so that a program for one that
+   * has none does not carry its code.
    */
-  openOutbox?(place: OutboxPlace): OutboxStore;
+  readonly outbox?: {
+    /** Where the entries of a server and an account are kept. Touches nothing before its first use. */
+    storeOf(place: OutboxPlace): OutboxStore;
+    open(parts: OutboxParts): Outbox;
+  };
   /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
   onWake(fn: () => void): () => void;
 }

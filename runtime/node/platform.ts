@@ -4,7 +4,10 @@
 import { systemClock } from "../base/clock.ts";
 import { systemRandom } from "../base/random.ts";
 import type { Platform } from "../link/platform.ts";
+import { Outbox } from "../outbox/outbox.ts";
+import { dataFolder } from "./data-folder.ts";
 import type { TlsOptions } from "./dial.ts";
+import { fileOutbox } from "./file-outbox.ts";
 import { http1Client } from "./http1.ts";
 import { http2Client } from "./http2.ts";
 
@@ -25,6 +28,11 @@ export const nodePlatform: Platform<NodeLinkOptions> = {
   openHttp: (options, { httpVersion, tls }) => {
     const all = tls === undefined ? options : { ...options, tls };
     return httpVersion === "1.1" ? http1Client(all) : http2Client(all);
+  },
+  outbox: {
+    storeOf: ({ server, account, folder = dataFolder() }) =>
+      fileOutbox({ folder, server, account, random: systemRandom }),
+    open: (parts) => new Outbox(parts),
   },
   // A server or a command-line tool is told of no such thing; its next call probes.
   onWake: () => () => undefined,

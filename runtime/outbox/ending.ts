@@ -6,10 +6,9 @@
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { OutboxEndingSchema } from "../../gen/holdfast/store/v1/store_pb.ts";
-import type { Reason as WireReason } from "../../gen/holdfast/v1/errors_pb.ts";
 import { Code } from "@connectrpc/connect";
 import { HoldfastError } from "../base/errors.ts";
-import { type Outcome, reasonNumber, reasonOf } from "../base/reasons.ts";
+import { type Outcome, reasonOf, reasons } from "../base/reasons.ts";
 
 /** What became of an entry. */
 export type Ending =
@@ -55,8 +54,8 @@ export function readEnding(bytes: Uint8Array): Ending | undefined {
     const { code, message, reason, outcome } = end.value;
     const known = failedOutcomes.includes(outcome) ? (outcome as FailedOutcome) : "unknown";
     const error = new HoldfastError(message, {
-      code: codes.find((each) => Number(each) === code) ?? Code.Unknown,
-      reason: reasonOf(reason as WireReason),
+      code: codes.find((each: number) => each === code) ?? Code.Unknown,
+      reason: reasonOf(reason),
       callId,
       outcome: known === "dropped" ? "unknown" : known,
     });
@@ -70,6 +69,6 @@ function failureMessage(
   error: HoldfastError,
   outcome: FailedOutcome,
 ): { code: number; message: string; reason: number; outcome: string } {
-  const reason = error.reason === undefined ? 0 : reasonNumber(error.reason);
+  const reason = error.reason === undefined ? 0 : reasons[error.reason].number;
   return { code: error.code, message: error.rawMessage, reason, outcome };
 }
