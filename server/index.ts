@@ -30,7 +30,7 @@ export type {
 export type { StartReport } from "./engine/start.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen.ts";
-export type { NodeListener } from "./http/node-requests.ts";
+export type { NodeListener } from "./http/node-listener.ts";
 export type { MethodOptions, ServiceOptions } from "./implement.ts";
 export { createServer, type Server, type ServerOptions } from "./server.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";

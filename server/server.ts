@@ -20,12 +20,8 @@ import { dispatch, type DispatchParts } from "./dispatch.ts";
 import { enter, type EntranceParts, type Guest } from "./entrance.ts";
 import { createCors, type CorsOptions } from "./http/cors.ts";
 import { listen, type ListenAddress, type Listener, type ListenOptions } from "./http/listen.ts";
-import {
-  contextValuesOf,
-  createNodeListener,
-  type NodeListener,
-  type NodeRequest,
-} from "./http/node-requests.ts";
+import type { NodeListener, NodeRequest } from "./http/node-listener.ts";
+import { contextValuesOf, createNodeListener } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
 import { createFallback } from "./http/unknown-path.ts";
 import { Implementations, type ServiceOptions } from "./implement.ts";

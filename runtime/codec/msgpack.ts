@@ -13,7 +13,7 @@ import { MsgpackWriter } from "./msgpack-writer.ts";
  *
  * A shaped message is its packed bytes: shaping writes them straight from the message, unshaping makes the
  * message straight from them, with no tree of plain values in between. A general msgpack library would need
- * that tree; docs/decisions/001-msgpack-mapping.md has the figures.
+ * that tree; docs/decisions/002-msgpack-mapping.md has the figures.
  */
 export function createMsgpackCodec(options?: CodecOptions): Codec {
   const settings = settingsOf(options);

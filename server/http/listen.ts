@@ -24,7 +24,7 @@ import type { Log } from "../../runtime/base/log.ts";
 import { sniff } from "./first-bytes.ts";
 import { type Http1Connections, watchHttp1Connections } from "./http1-connections.ts";
 import { type Http2Sessions, watchHttp2Sessions } from "./http2-sessions.ts";
-import type { NodeListener } from "./node-requests.ts";
+import type { NodeListener } from "./node-listener.ts";
 
 export interface ListenOptions {
   /** 0: any free port. Default 0. */

@@ -3,8 +3,6 @@
  * listener, and so ends the process, when a request names no host or an impossible one, and whose way to stop
  * reading a body closes an HTTP/1.1 connection before the answer is out.
  */
-import type { IncomingMessage } from "node:http";
-import type { Http2ServerRequest } from "node:http2";
 import {
   Code,
   ConnectError,
@@ -23,12 +21,8 @@ import type { Clock } from "../../runtime/base/clock.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import { addressKey } from "./exchange.ts";
+import type { NodeListener, NodeRequest, NodeResponse } from "./node-listener.ts";
 import { StalledWrites } from "./stalled-writes.ts";
-
-/** Requests and responses of Node's HTTP/1.1 and HTTP/2 servers, as connect-node types them. */
-export type NodeRequest = IncomingMessage | Http2ServerRequest;
-export type NodeResponse = Parameters<typeof universalResponseToNodeResponse>[1];
-export type NodeListener = (request: NodeRequest, response: NodeResponse) => void;
 
 export interface NodeRequestParts {
   readonly routes: (router: ConnectRouter) => void;

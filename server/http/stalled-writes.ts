@@ -11,7 +11,7 @@ import { constants } from "node:http2";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import type { Log } from "../../runtime/base/log.ts";
-import type { NodeResponse } from "./node-requests.ts";
+import type { NodeResponse } from "./node-listener.ts";
 
 interface Progress {
   /** Pieces of the body that the connection has asked for. */

@@ -15,7 +15,8 @@ import { reasonError } from "../../runtime/base/errors.ts";
 import { protocolOf } from "./answer-code.ts";
 import { type AnswerHeaders, setAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
-import { type NodeListener, pathOf, send } from "./node-requests.ts";
+import type { NodeListener } from "./node-listener.ts";
+import { pathOf, send } from "./node-requests.ts";
 
 export interface UnknownPathParts {
   readonly cors: Cors;

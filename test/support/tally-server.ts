@@ -1,5 +1,7 @@
 /** A small server with every kind of method, for tests that need one on a real port. */
-import { createServer, type Server, type ServerOptions } from "../../server/index.ts";
+import { type Clock, systemClock } from "../../runtime/base/clock.ts";
+import { systemRandom } from "../../runtime/base/random.ts";
+import { createServer, memoryStore, type Server, type ServerOptions } from "../../server/index.ts";
 import type { ListenAddress, ListenOptions } from "../../server/index.ts";
 import { Tally, type TallyHandlers } from "../gen/test/v1/tally_holdfast.ts";
 
@@ -44,6 +46,13 @@ export function tallyHandlers(count: Count, replaced: Partial<TallyHandlers> = {
   };
 }
 
+/**
+ * A memory store refuses what may have been sent before its start, and a call of the first moments is told from
+ * such a one only as well as the answer was quick. Tests start servers all the time, on a busy machine: theirs
+ * began a minute ago.
+ */
+const aMinuteBehind: Clock = { ...systemClock, now: () => systemClock.now() - 60_000 };
+
 /** Starts a server on a free port of the loopback address. */
 export async function startTally(
   options: ServerOptions & {
@@ -52,8 +61,9 @@ export async function startTally(
   } = {},
 ): Promise<TallyServer> {
   const { handlers, tls, ...rest } = options;
+  const store = options.store ?? memoryStore({ clock: aMinuteBehind, random: systemRandom });
   const count = { total: 0n, runs: 0 };
-  const server = createServer(rest).implement(Tally, tallyHandlers(count, handlers));
+  const server = createServer({ ...rest, store }).implement(Tally, tallyHandlers(count, handlers));
   const address = await server.listen({ host: "127.0.0.1", port: 0, ...(tls === undefined ? {} : { tls }) });
   return { server, address, count, [Symbol.asyncDispose]: () => server.close({ within: 0 }) };
 }
