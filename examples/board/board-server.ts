@@ -1,8 +1,10 @@
-/** The board's server: its handlers, and who may call them. */
-import type { HandlerContext, Server, ServerOptions } from "holdfast/server";
+/** The board's server: the engine on its store, the handlers beside it, and who may call them. */
+import type { Log, Server, ServerOptions, Store } from "holdfast/server";
 import { createServer } from "holdfast/server";
 import { Board } from "./gen/board/v1/board_holdfast.ts";
-import { Items } from "./items.ts";
+import { ItemState } from "./gen/board/v1/board_pb.ts";
+import { boardRules, findItem, who } from "./rules.ts";
+import { Typing } from "./typing.ts";
 
 /**
  * The token is the name: right for a demo on one's own machine, and for nothing else. A real server checks a
@@ -12,37 +14,35 @@ function nameFromToken(token: string | undefined): { by: string } | undefined {
   return token === undefined ? undefined : { by: token };
 }
 
-function who(context: HandlerContext): string {
-  return context.caller.by ?? "somebody";
-}
-
-/** Hears of each run of a command's handler; a repeat that is answered from the journal is no run. */
+/** Hears of each command that ran, once it is durable; a repeat that is answered from what is kept is no run. */
 export type OnRun = (method: string, callId: string | undefined) => void;
 
-export function boardServer(options: ServerOptions = {}, onRun: OnRun = () => undefined): Server {
-  const items = new Items();
-  const server = createServer({ authenticate: ({ token }) => nameFromToken(token), ...options });
-  return server.implement(Board, {
-    list: ({ all }, context) => ({ items: items.list(all, context.clock.now()) }),
-    post: ({ title }, context) => {
-      onRun("post", context.callId);
-      return { item: items.post(title, who(context), context.clock.now()) };
-    },
-    claim: ({ id }, context) => {
-      onRun("claim", context.callId);
-      return { item: items.claim(id, who(context)) };
-    },
-    release: ({ id }, context) => {
-      onRun("release", context.callId);
-      return { item: items.release(id, who(context)) };
-    },
-    close: ({ id }, context) => {
-      onRun("close", context.callId);
-      return { item: items.close(id, who(context)) };
+export interface BoardOptions extends ServerOptions {
+  readonly store: Store;
+  readonly log?: Log;
+}
+
+/** Opens the board that is in a store. */
+export async function boardServer(options: BoardOptions, onRun?: OnRun): Promise<Server> {
+  const { store, log } = options;
+  const board = await boardRules.open(store, log === undefined ? {} : { log });
+  if (onRun !== undefined) {
+    board.subscribe(({ command, callId }) => onRun(command.split(".").at(-1)?.toLowerCase() ?? "", callId));
+  }
+  const typing = new Typing();
+  const handlers = board.handlers({
+    list: ({ all }, { clock }) => {
+      const items = Object.values(board.state.items).reverse();
+      const shown = items.filter((item) => all || item.state !== ItemState.CLOSED);
+      return { items: shown.map((item) => ({ ...item, typing: typing.on(item.id, clock.now()) })) };
     },
     typing: ({ id }, context) => {
-      items.typing(id, who(context), context.clock.now());
+      typing.note(findItem(board.state, id).id, who(context), context.clock.now());
       return {};
     },
   });
+  return createServer({ authenticate: ({ token }) => nameFromToken(token), ...options }).implement(
+    Board,
+    handlers,
+  );
 }

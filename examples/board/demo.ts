@@ -1,9 +1,13 @@
 /**
  * The main job, shown: a server and a client with a bad network between them. Connections are cut, replies are
- * lost after the work is done, the server is away for three seconds; every try, fault, wait and repeat is
- * printed, and at the end a table that shows that each command ran once.
+ * lost after the work is done, the server is away for three seconds and then killed between its work and its
+ * reply; every try, fault, wait and repeat is printed, and at the end a table that shows that each command ran once.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -37,25 +41,60 @@ function row(callId: string, command: string): Row {
   return known;
 }
 
-/** The server in a process of its own; it tells of each run of a handler. */
-async function startServer(): Promise<{ child: ChildProcess; port: number }> {
-  const path = fileURLToPath(new URL("server.ts", import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, path, "--port", "0", "--runs"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  return new Promise((resolve, reject) => {
-    child.once("exit", (code) =>
-      reject(new Error(`the server ended with ${String(code)} before it listened`)),
-    );
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      const at = /^the board is at .*:(\d+)$/.exec(line);
-      if (at !== null) resolve({ child, port: Number(at[1]) });
-      const [word, method, callId] = line.split(" ");
-      if (word !== "ran" || method === undefined || callId === undefined) return;
-      row(callId, method).runs += 1;
-      say("server", `runs ${method} (call ${callId.slice(0, 8)}…)`);
+/** The server in a process of its own, on a file; it tells of each command that ran. */
+class BoardProcess {
+  readonly #file: string;
+  #child: ChildProcess | undefined;
+  #port = 0;
+  #heard: (() => void)[] = [];
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** Starts it, at the port that it had. */
+  async start(): Promise<void> {
+    const path = fileURLToPath(new URL("server.ts", import.meta.url));
+    const options = ["--port", String(this.#port), "--db", this.#file, "--runs"];
+    const child = spawn(process.execPath, [...process.execArgv, path, ...options], {
+      stdio: ["ignore", "pipe", "inherit"],
     });
-  });
+    this.#child = child;
+    this.#port = await new Promise((resolve, reject) => {
+      child.once("exit", (code) =>
+        reject(new Error(`the server ended with ${String(code)} before it listened`)),
+      );
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        const at = /^the board is at .*:(\d+)$/.exec(line);
+        if (at !== null) resolve(Number(at[1]));
+        const [word, method, callId] = line.split(" ");
+        if (word === "ran" && method !== undefined && callId !== undefined) this.#ran(method, callId);
+      });
+    });
+  }
+
+  /** Resolves when a command has run. */
+  nextRun(): Promise<void> {
+    return new Promise((resolve) => this.#heard.push(resolve));
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child?.exitCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+
+  #ran(method: string, callId: string): void {
+    row(callId, method).runs += 1;
+    say("server", `runs ${method} (call ${callId.slice(0, 8)}…)`);
+    for (const resolve of this.#heard.splice(0)) resolve();
+  }
 }
 
 /** A Connect interceptor sees every try: its headers, its reply. */
@@ -100,7 +139,14 @@ async function call(
   }
 }
 
-async function play(board: BoardClient, bob: BoardClient, proxy: FaultyProxy): Promise<void> {
+interface Stage {
+  readonly board: BoardClient;
+  readonly bob: BoardClient;
+  readonly proxy: FaultyProxy;
+  readonly server: BoardProcess;
+}
+
+async function play({ board, bob, proxy }: Stage): Promise<void> {
   const last = (): string | undefined => [...rows.keys()].at(-1);
   say("demo", styleText("bold", "1. A quiet network"));
   await call("post", board.post({ title: "buy milk" }), last);
@@ -149,6 +195,24 @@ async function play(board: BoardClient, bob: BoardClient, proxy: FaultyProxy): P
   await away;
 }
 
+async function playKill({ board, proxy, server }: Stage): Promise<void> {
+  const last = (): string | undefined => [...rows.keys()].at(-1);
+  say("demo", styleText("bold", "6. The server is killed between its work and its reply, and started again"));
+  proxy.replies.lost = true;
+  const ran = server.nextRun();
+  const killed = call("post", board.post({ title: "mend the fence" }), last);
+  await ran;
+  await server.kill();
+  proxy.cut();
+  say("server", "is killed (SIGKILL): the work is in its file, the reply is gone");
+  proxy.replies.lost = false;
+  await server.start();
+  say("server", "starts again, from its file");
+  await killed;
+  const { items } = await board.list({ all: true });
+  say("demo", `the board after the start: ${items.map(({ title }) => `"${title}"`).join(", ")}`);
+}
+
 function table(): boolean {
   process.stdout.write(
     `\n${"command".padEnd(10)}${"call".padEnd(12)}${"tries".padEnd(7)}${"ran".padEnd(6)}outcome\n`,
@@ -169,8 +233,10 @@ function showState(link: Link, name: string): void {
   });
 }
 
-const { child, port } = await startServer();
-const proxy = await faultyProxy({ target: { port } });
+const folder = mkdtempSync(join(tmpdir(), "holdfast-board-"));
+const server = new BoardProcess(join(folder, "board.db"));
+await server.start();
+const proxy = await faultyProxy({ target: { port: server.port } });
 const options = { interceptors: [watchTries], log: clientLog };
 const ada = linkOf(proxy.origin, { ...options, account: "ada", token: () => "ada" });
 const bob = linkOf(proxy.origin, { ...options, account: "bob", token: () => "bob" });
@@ -178,14 +244,16 @@ showState(ada, "ada");
 showState(bob, "bob");
 let onceEach = false;
 try {
-  await play(boardClient(ada), boardClient(bob), proxy);
+  const stage = { board: boardClient(ada), bob: boardClient(bob), proxy, server };
+  await play(stage);
+  await playKill(stage);
   for (const known of rows.values()) known.outcome ||= "replied";
   onceEach = table();
 } finally {
   await Promise.all([ada.close(), bob.close()]);
   await proxy.close();
-  child.removeAllListeners("exit");
-  child.kill();
+  await server.kill();
+  rmSync(folder, { recursive: true });
 }
 process.stdout.write(onceEach ? "\nstart: ok, each command ran once\n" : "\nstart: failed, see the table\n");
 process.exitCode = onceEach ? 0 : 1;

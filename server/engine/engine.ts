@@ -46,10 +46,16 @@ export interface EngineOpenOptions {
   readonly clock?: Clock;
 }
 
-/** A record that has become durable. */
+/** A command that has become durable: what it changed is in the state. */
 export interface Applied<Record> {
-  readonly record: Record;
   readonly origin: Origin;
+  /** The method's full name, such as `board.v1.BoardService.Claim`. */
+  readonly command: string;
+  /** Undefined for a client that sent none. */
+  readonly callId: string | undefined;
+  /** In the order in which they were applied. Empty for a refused command, and one that came to nothing. */
+  readonly records: readonly Record[];
+  readonly refused: boolean;
 }
 
 /** An engine on its store. */
@@ -67,7 +73,10 @@ export interface Engine<
   readonly start: StartReport;
   /** The service's handlers: those of the engine's commands, and the given ones of its other methods. */
   handlers(others: Omit<HandlersOf<Service>, Names>): HandlersOf<Service>;
-  /** Calls back for each record once it is durable and in {@link state}. Gives the function that stops it. */
+  /**
+   * Calls back for each command in their order, once it is durable and in {@link state}, and before it is
+   * answered. Gives the function that stops it.
+   */
   subscribe(listener: (applied: Applied<MessageShape<Record>>) => void): () => void;
   /** Makes a checkpoint now. Rejects with the store's error. */
   checkpoint(): Promise<void>;
@@ -202,8 +211,13 @@ async function openEngine<
   const durable = (envelope: RecordEnvelope): void => {
     checkpoints.passed();
     if (listeners.size === 0) return;
-    const origin = originOf(envelope);
-    for (const record of envelope.records) tell({ record: types.decode(record), origin });
+    tell({
+      origin: originOf(envelope),
+      command: envelope.command,
+      callId: envelope.call?.id,
+      records: envelope.records.map((record) => types.decode(record)),
+      refused: envelope.refusal !== undefined,
+    });
   };
   const writer = new Writer({ name, store, log, tx, copies, types, clock, says, durable });
   return {

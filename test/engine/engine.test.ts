@@ -143,16 +143,26 @@ describe.each(Object.entries(worlds))("an engine over the %s store", (_, openWor
     expect(board.state.items["issue-1"]?.title).toBe("kept");
   });
 
-  it("tells a listener of each record once it is durable, in order", async () => {
+  it("tells a listener of each command once it is durable, in order", async () => {
     await using world = openWorld();
     const board = await world.open();
     const heard: string[] = [];
-    const stop = board.subscribe(({ record, origin }) => heard.push(`${origin.seq} ${record.$typeName}`));
+    const stop = board.subscribe(({ origin, command, callId, records, refused }) => {
+      const what = refused ? "refused" : records.map(({ $typeName }) => $typeName).join();
+      heard.push(`${origin.seq} ${command.split(".").at(-1)} ${callId} ${what}`);
+    });
     await call(world, board, "post", { title: "buy milk" }, { id: "call-1" });
-    await call(world, board, "claim", { id: "issue-1" }, { id: "call-2" });
+    await call(world, board, "release", { id: "issue-1" }, { id: "call-2" });
+    await call(world, board, "claim", { id: "issue-1" }, { id: "call-3" });
+    await call(world, board, "claim", { id: "issue-1" }, { id: "call-4" });
     stop();
-    await call(world, board, "release", { id: "issue-1" }, { id: "call-3" });
-    expect(heard).toEqual(["1 board.v1.Posted", "2 board.v1.Claimed"]);
+    await call(world, board, "release", { id: "issue-1" }, { id: "call-5" });
+    expect(heard).toEqual([
+      "1 Post call-1 board.v1.Posted",
+      "2 Release call-2 refused",
+      "3 Claim call-3 board.v1.Claimed",
+      "4 Claim call-4 ",
+    ]);
   });
 
   it("says so when it was opened twice and the other one has written", async () => {
