@@ -7,12 +7,6 @@ import type { SqliteConnection, SqliteValue } from "./driver.ts";
 /** What a call costs beside its reply and its texts, with its share of the indexes; measured at about 300. */
 const rowBytes = 320;
 
-/** How much of a caller is kept. */
-export interface Usage {
-  readonly callCount: number;
-  readonly byteCount: number;
-}
-
 /** What one commit changes. */
 export interface Change {
   /** The row that goes, of the same call: it had started. */
@@ -24,12 +18,9 @@ export interface Change {
 
 export interface KeptCalls {
   find(key: CallKey): Entry | undefined;
-  /** The number of a kept call's row, and whether it has only started; undefined for none. */
-  look(key: CallKey): { readonly row: number; readonly started: boolean } | undefined;
   change(change: Change): void;
   /** Drops calls that ended before a time, the oldest first, and gives how many. */
   dropOlder(beforeMs: number, countMost: number): number;
-  usage(quota: string): Usage;
   /** When the oldest of all ended, by the store's time; undefined without any. */
   oldestMs(): number | undefined;
 }
@@ -59,7 +50,6 @@ interface Dropped {
 
 export function keptCalls(connection: SqliteConnection): KeptCalls {
   const find = connection.prepare("SELECT * FROM holdfast_calls WHERE space = ? AND call_id = ?");
-  const look = connection.prepare("SELECT id, kind FROM holdfast_calls WHERE space = ? AND call_id = ?");
   const insert = connection.prepare(
     `INSERT INTO holdfast_calls (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
@@ -75,69 +65,54 @@ export function keptCalls(connection: SqliteConnection): KeptCalls {
       const row = find.get(key.space, key.id);
       return row === undefined || row === null ? undefined : entryOf(key, row as CallRow);
     },
-    look(key) {
-      const row = look.get(key.space, key.id) as { id: number; kind: string } | undefined;
-      return row === undefined ? undefined : { row: row.id, started: row.kind === "started" };
-    },
     change({ startedRow, lane, kept }) {
-      const gone = [
-        ...(startedRow === undefined ? [] : drop.all(startedRow)),
-        ...(lane === undefined ? [] : dropSettled.all(lane.row, lane.settled)),
-      ] as readonly Dropped[];
-      const written = kept === undefined ? undefined : outcomeColumns(kept.outcome);
-      if (kept === undefined || written === undefined) {
-        usage.add(gone, []);
+      if (startedRow !== undefined) usage.add(drop.all(startedRow) as readonly Dropped[], -1);
+      const settled = (
+        lane === undefined ? [] : dropSettled.all(lane.row, lane.settled)
+      ) as readonly Dropped[];
+      if (kept === undefined) {
+        usage.add(settled, -1);
         return;
       }
+      const written = outcomeColumns(kept.outcome);
       const sizeBytes = sizeOf(kept, written);
       insert.run(...claimColumns(kept, lane?.row), kept.outcome.kind, ...written, sizeBytes);
-      usage.add(gone, [{ quota: kept.quota, size_bytes: sizeBytes }]);
+      // A client that works on and settles what it has got keeps as much as before.
+      const [only] = settled;
+      const same = settled.length === 1 && only?.quota === kept.quota && only.size_bytes === sizeBytes;
+      if (same) return;
+      usage.add(settled, -1);
+      usage.add([{ quota: kept.quota, size_bytes: sizeBytes }], 1);
     },
     dropOlder(beforeMs, countMost) {
       const rows = oldest.all(countMost) as readonly { id: number; ended_at_ms: number }[];
       const young = rows.findIndex((row) => row.ended_at_ms >= beforeMs);
       const gone = (young < 0 ? rows : rows.slice(0, young)).flatMap(({ id }) => drop.all(id) as Dropped[]);
-      usage.add(gone, []);
+      usage.add(gone, -1);
       return gone.length;
     },
-    usage: (quota) => usage.of(quota),
     oldestMs: () => (oldest.get(1) as { ended_at_ms: number } | undefined)?.ended_at_ms,
   };
 }
 
 /** Counts what each caller has. */
-function usageOf(connection: SqliteConnection): {
-  of(quota: string): Usage;
-  add(gone: readonly Dropped[], come: readonly Dropped[]): void;
-} {
-  const find = connection.prepare("SELECT call_count, byte_count FROM holdfast_usage WHERE quota = ?");
+function usageOf(connection: SqliteConnection): { add(rows: readonly Dropped[], sign: 1 | -1): void } {
   const count = connection.prepare(
     `INSERT INTO holdfast_usage (quota, call_count, byte_count) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET call_count = call_count + excluded.call_count,
-                               byte_count = byte_count + excluded.byte_count
-     RETURNING call_count`,
+                               byte_count = byte_count + excluded.byte_count`,
   );
   const forget = connection.prepare("DELETE FROM holdfast_usage WHERE quota = ? AND call_count <= 0");
   return {
-    of(quota) {
-      const row = find.get(quota) as { call_count: number; byte_count: number } | undefined;
-      return { callCount: row?.call_count ?? 0, byteCount: row?.byte_count ?? 0 };
-    },
-    add(gone, come) {
+    add(rows, sign) {
       const changes = new Map<string, { calls: number; bytes: number }>();
-      const note = (rows: readonly Dropped[], sign: 1 | -1): void => {
-        for (const { quota, size_bytes } of rows) {
-          const change = changes.get(quota) ?? { calls: 0, bytes: 0 };
-          changes.set(quota, { calls: change.calls + sign, bytes: change.bytes + sign * size_bytes });
-        }
-      };
-      note(gone, -1);
-      note(come, 1);
+      for (const { quota, size_bytes: sizeBytes } of rows) {
+        const { calls, bytes } = changes.get(quota) ?? { calls: 0, bytes: 0 };
+        changes.set(quota, { calls: calls + sign, bytes: bytes + sign * sizeBytes });
+      }
       for (const [quota, { calls, bytes }] of changes) {
-        // A client that works on and settles what it has got keeps as much as before.
-        if (calls === 0 && bytes === 0) continue;
-        const row = count.get(quota, calls, bytes) as { call_count: number };
-        if (row.call_count <= 0) forget.run(quota);
+        count.run(quota, calls, bytes);
+        if (sign < 0) forget.run(quota);
       }
     },
   };

@@ -26,6 +26,7 @@ import { type KeptCalls, keptCalls } from "./kept-calls.ts";
 import { type Lanes, lanesOf } from "./lanes.ts";
 import { type OpenFile, openFile } from "./open-file.ts";
 import { storeErrorOf } from "./sqlite-errors.ts";
+import { type Standing, standingOf } from "./standing.ts";
 import { storeTime } from "./store-time.ts";
 
 export interface SqliteStoreOptions {
@@ -102,6 +103,7 @@ class OpenSqliteStore implements SqliteStore {
   readonly #commits: GroupCommit;
   readonly #calls: KeptCalls;
   readonly #lanes: Lanes;
+  readonly #look: ReturnType<typeof standingOf>;
   /** Whether something was committed since the last mark. */
   #changed = false;
   #markedAtMs: number;
@@ -122,6 +124,7 @@ class OpenSqliteStore implements SqliteStore {
     });
     this.#calls = keptCalls(connection);
     this.#lanes = lanesOf(connection);
+    this.#look = standingOf(connection);
     this.#markedAtMs = clock.monotonic();
     this.database = connection.handle;
     this.facts = {
@@ -137,11 +140,12 @@ class OpenSqliteStore implements SqliteStore {
   async find(key: CallKey, lane: string | undefined, quota?: string): Promise<Found> {
     this.#assertOpen();
     try {
+      const standing = this.#look(key, lane, quota);
       return {
-        kept: this.#calls.find(key),
+        kept: standing.call_row === null ? undefined : this.#calls.find(key),
         forgottenBeforeMs: this.facts.completeSinceMs,
-        watermark: lane === undefined ? 0 : this.#lanes.watermark(key.space, lane),
-        fullForMs: quota === undefined ? undefined : this.#fullForMs(quota),
+        watermark: standing.watermark ?? 0,
+        fullForMs: this.#fullForMs(standing),
       };
     } catch (error) {
       throw storeErrorOf(error, this.#opened.file);
@@ -153,13 +157,13 @@ class OpenSqliteStore implements SqliteStore {
     decide: (tx: Tx) => Outcome | undefined | Promise<Outcome | undefined>,
   ): Promise<Committed> {
     return this.#add(() => {
-      const known = this.#own(() => this.#calls.look(claim));
-      if (known !== undefined && !known.started) {
+      const standing = this.#own(() => this.#look(claim, claim.seat?.lane, undefined));
+      if (standing.call_row !== null && standing.kind !== "started") {
         const entry = this.#own(() => this.#calls.find(claim));
         if (entry !== undefined) return { kind: "taken", entry };
       }
       const outcome = synchronous(decide(this.database));
-      this.#own(() => this.#keep(claim, outcome, known?.row));
+      this.#own(() => this.#keep(claim, outcome, standing));
       return { kind: "kept" };
     });
   }
@@ -203,21 +207,22 @@ class OpenSqliteStore implements SqliteStore {
     return result;
   }
 
-  #keep({ settled, ...rest }: Claim, outcome: Outcome | undefined, startedRow: number | undefined): void {
+  #keep({ settled, ...rest }: Claim, outcome: Outcome | undefined, standing: Standing): void {
     const { space, seat } = rest;
     const endedAtMs = this.#now();
-    const row = seat === undefined ? undefined : this.#lanes.advance(space, seat.lane, settled, endedAtMs);
+    const row =
+      seat === undefined ? undefined : this.#lanes.advance(standing, space, seat.lane, settled, endedAtMs);
     this.#calls.change({
-      startedRow,
+      startedRow: standing.call_row ?? undefined,
       lane: row === undefined ? undefined : { row, settled },
       kept: outcome === undefined ? undefined : { ...rest, outcome, endedAtMs },
     });
   }
 
   /** What the caller waits for when its quota is full: at the soonest, for the oldest call of all. */
-  #fullForMs(quota: string): number | undefined {
-    const { callCount, byteCount } = this.#calls.usage(quota);
-    if (callCount < this.#callsPerCallerMost && byteCount < this.#bytesPerCallerMost) return undefined;
+  #fullForMs({ call_count: callCount, byte_count: byteCount }: Standing): number | undefined {
+    const full = (callCount ?? 0) >= this.#callsPerCallerMost || (byteCount ?? 0) >= this.#bytesPerCallerMost;
+    if (!full) return undefined;
     const oldestMs = this.#calls.oldestMs() ?? 0;
     return Math.max(0, oldestMs + this.facts.keepMs + keepBeyondMs - this.#now());
   }

@@ -14,6 +14,9 @@ const timing = { tryWaitMs: 5_000, connectWaitMs: 2_000, firstWaitMs: 10, waitMs
 const link = linkOf(url, { timing: { ...timing, budgetMs: 60_000 } });
 const client = ledgerClient(link);
 
+/** A link that has not reached its server yet says so at once, again and again. */
+const pauseMs = 100;
+
 let stopped = false;
 process.stdin.resume().on("end", () => (stopped = true));
 
@@ -46,6 +49,7 @@ async function work(lane: number): Promise<void> {
     } catch (error) {
       const outcome = error instanceof HoldfastError ? (error.outcome ?? "none") : "none";
       note(`${key} ${outcome} ${ConnectError.from(error).rawMessage.replaceAll("\n", " ")}`);
+      if (outcome === "not-run") await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
 }

@@ -73,9 +73,11 @@ class CrashRun {
       await waitMs(this.#random.fraction() * lifeMsMost);
       server.process.kill("SIGKILL");
       await server.ended;
-      if (count % clientKillEvery === 0) await this.#replaceClient();
+      if (count % clientKillEvery === 0) await this.#killClient();
       onKill?.(count);
       server = await this.#startServer();
+      // A link that has never reached a server on this machine gives up at once, so clients come after servers.
+      if (count % clientKillEvery === 0) this.#startClient();
     }
     await server.line("busy");
     for (const client of this.#clients) client.process.stdin?.end();
@@ -109,12 +111,11 @@ class CrashRun {
     this.#clients.push(start(this.#programs.client, [url, notes, name, String(this.#options.atOnce)]));
   }
 
-  async #replaceClient(): Promise<void> {
+  async #killClient(): Promise<void> {
     const oldest = this.#clients.shift();
     oldest?.process.kill("SIGKILL");
     await oldest?.ended;
     this.#clientKills += 1;
-    this.#startClient();
   }
 
   #notes(): ReturnType<typeof readNotes> {

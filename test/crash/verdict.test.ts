@@ -12,6 +12,7 @@ describe("the crash test's verdict", () => {
     ["a command that is there twice", "put:a ran 1\n", found({ "put:a": [1, 2] })],
     ["a reply that names another row", "put:a ran 1\n", found({ "put:a": [2] })],
     ["a refused command that is there", "put:a refused no\n", found({ "put:a": [1] })],
+    ["a command that never left its client and is there", "put:a not-run no\n", found({ "put:a": [1] })],
     ["a command that never was to be there", "began refuse:a\n", found({ "refuse:a": [1] })],
     ["a payment made twice, though its client never heard of it", "began pay:a\n", found({}, { "pay:a": 2 })],
     ["a command of nobody", "", found({ "put:a": [1] })],

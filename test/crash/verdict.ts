@@ -9,7 +9,7 @@
 
 /** How a command stands in its client's notes; `open`: the client was killed before it had an answer. */
 export interface Noted {
-  readonly outcome: "ran" | "refused" | "unknown" | "open" | "other";
+  readonly outcome: "ran" | "refused" | "not-run" | "unknown" | "open" | "other";
   readonly detail: string;
 }
 
@@ -25,7 +25,8 @@ export function readNotes(texts: readonly string[]): Map<string, Noted> {
 }
 
 function outcomeOf(word: string): Noted["outcome"] {
-  return word === "ran" || word === "refused" || word === "unknown" ? word : "other";
+  const known = ["ran", "refused", "not-run", "unknown"] as const;
+  return known.find((outcome) => outcome === word) ?? "other";
 }
 
 export interface Found {
@@ -42,7 +43,7 @@ export interface Verdict {
 }
 
 export function judge(noted: ReadonlyMap<string, Noted>, found: Found): Verdict {
-  const counts = { ran: 0, refused: 0, unknown: 0, open: 0, other: 0 };
+  const counts = { ran: 0, refused: 0, "not-run": 0, unknown: 0, open: 0, other: 0 };
   const faults: string[] = [];
   for (const [key, note] of noted) {
     counts[note.outcome] += 1;
@@ -65,6 +66,6 @@ function faultOf(key: string, { outcome, detail }: Noted, { rows, outside }: Fou
     return "it was to be refused, and is there";
   if (outcome === "ran" && count === 0) return "it is not there";
   if (outcome === "ran" && inTable && String(ofKey[0]) !== detail) return `its row is ${String(ofKey[0])}`;
-  if (outcome === "refused" && count > 0) return "it is there";
+  if ((outcome === "refused" || outcome === "not-run") && count > 0) return "it is there";
   return undefined;
 }
