@@ -10,6 +10,7 @@ import { type Log, shortId } from "../base/log.ts";
 import type { Stamp } from "../call/stamp.ts";
 import { type Ending, failure } from "./ending.ts";
 import { type Entry, methodPath } from "./entry.ts";
+import type { Seat } from "./seat.ts";
 import type { Settlement, Settlements } from "./settlements.ts";
 import type { Shelf } from "./shelf.ts";
 
@@ -28,8 +29,8 @@ export interface DeparturesOptions {
   readonly log: Log;
   /** The descriptors that this process knows, by path. */
   readonly methods: ReadonlyMap<string, DescMethodUnary>;
-  /** Whether the call of this entry is under way here. */
-  readonly isLive: (name: string) => boolean;
+  /** The call of this entry, if it is under way here. */
+  readonly seatOf: (name: string) => Seat | undefined;
 }
 
 export class Departures {
@@ -55,7 +56,7 @@ export class Departures {
    * @param live - its call is under way and gives the outcome to its program.
    */
   async leave(entry: Omit<Entry, "request">, ending: Ending, live: boolean): Promise<void> {
-    const { shelf, log } = this.#options;
+    const { shelf, log, seatOf } = this.#options;
     const own = this.#own.get(entry.name);
     if (own === undefined) await shelf.note(entry.stamp.callId, ending);
     try {
@@ -67,14 +68,17 @@ export class Departures {
     }
     own?.stamp.settle();
     this.#own.delete(entry.name);
-    this.#tell(entry.stamp.callId, methodPath(entry), ending, live);
+    // A repeat took its place while it was being sent: the outcome is that call's.
+    const seat = live ? undefined : seatOf(entry.name);
+    seat?.settledHere(ending);
+    this.#tell(entry.stamp.callId, methodPath(entry), ending, live || seat !== undefined);
   }
 
   /** What this process made and another one has sent, as of the last look. */
   async lookElsewhere(): Promise<void> {
-    const { shelf, isLive } = this.#options;
+    const { shelf, seatOf } = this.#options;
     for (const [name, { stamp, method }] of this.#own) {
-      if (shelf.has(name) || isLive(name)) continue;
+      if (shelf.has(name) || seatOf(name) !== undefined) continue;
       const ending = await shelf.takeNote(stamp.callId);
       stamp.settle();
       this.#own.delete(name);

@@ -19,6 +19,7 @@ import { cannotWrite, Record } from "./record.ts";
 import { Repeat } from "./repeat.ts";
 import { Seat } from "./seat.ts";
 import type { Sender } from "./sender.ts";
+import type { Settlements } from "./settlements.ts";
 import type { Shelf } from "./shelf.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -29,6 +30,7 @@ export interface EntranceOptions {
   readonly shelf: Shelf;
   readonly sender: Sender;
   readonly departures: Departures;
+  readonly settlements: Settlements;
 }
 
 export class Entrance {
@@ -80,13 +82,14 @@ export class Entrance {
   }
 
   #inPlaceOf(entry: Entry, call: EnteringCall): Keep {
-    const { env, shelf, sender, departures } = this.#options;
+    const { env, shelf, sender, departures, settlements } = this.#options;
     const { name, stamp: memory } = entry;
     const stamp = sender.seatOf(name)?.stamp ?? departures.own(name)?.stamp ?? Stamp.resume(memory, env);
     this.#openCount += 1;
     call.options.onMerged?.(memory.callId);
     return new Repeat(stamp, {
       seatOf: () => sender.seatOf(name),
+      ended: () => settlements.recent(memory.callId),
       sit: () => this.#sit(new Record(entry, stamp, shelf), true),
       waits: (error, fate) => waitsError(error, fate, memory.callId),
       over: () => this.#over(),

@@ -73,7 +73,7 @@ export class Outbox implements CallOutbox {
       settlements: this.#settlements,
       log: env.log,
       methods: this.#methods,
-      isLive: (name) => sender.seatOf(name) !== undefined,
+      seatOf: (name) => sender.seatOf(name),
     });
     const sender: Sender = new Sender({
       env,
@@ -85,7 +85,15 @@ export class Outbox implements CallOutbox {
     this.#shelf = shelf;
     this.#departures = departures;
     this.#sender = sender;
-    this.#entrance = new Entrance({ env, server, account, shelf, sender, departures });
+    this.#entrance = new Entrance({
+      env,
+      server,
+      account,
+      shelf,
+      sender,
+      departures,
+      settlements: this.#settlements,
+    });
     shelf.entries.subscribe((entries) => this.#items.set(entries.map(itemOf)));
   }
 

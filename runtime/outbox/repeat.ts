@@ -8,6 +8,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { untilAborted } from "../base/signals.ts";
 import type { Keep } from "../call/keep.ts";
 import type { Stamp } from "../call/stamp.ts";
+import type { Ending } from "./ending.ts";
 import { type Fate, fateOf } from "./fate.ts";
 import type { Seat } from "./seat.ts";
 
@@ -15,6 +16,8 @@ import type { Seat } from "./seat.ts";
 export interface RepeatHost {
   /** The call that is under way for this entry here. */
   seatOf(): Seat | undefined;
+  /** How it ended, if it has left in this process. */
+  ended(): Ending | undefined;
   /** Takes the seat; only when nobody has it. */
   sit(): Seat;
   waits(error: HoldfastError, fate: Fate): HoldfastError;
@@ -36,18 +39,23 @@ export class Repeat implements Keep {
 
   async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
     while (this.#seat === undefined) {
+      const ended = this.#host.ended();
+      if (ended !== undefined) return this.#share(ended);
       const before = this.#host.seatOf();
       if (before === undefined) {
         this.#seat = this.#host.sit();
         break;
       }
       const end = await untilAborted(before.end, signal);
-      if (end.kind === "stays") continue;
-      this.#shared = true;
-      if (end.ending.kind === "reply") return end.ending.reply;
-      throw end.ending.error;
+      if (end.kind === "left") return this.#share(end.ending);
     }
     return this.#seat.turn(signal);
+  }
+
+  #share(ending: Ending): Uint8Array {
+    this.#shared = true;
+    if (ending.kind === "reply") return ending.reply;
+    throw ending.error;
   }
 
   async sending(tag: string | undefined): Promise<void> {

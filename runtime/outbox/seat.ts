@@ -39,6 +39,7 @@ export class Seat implements Keep {
   readonly #told: boolean;
   readonly #end = promised<SeatEnd>();
   #granted = false;
+  #gone = false;
   #elsewhere: Ending | undefined;
   #stop: HoldfastError | undefined;
   #wake: () => void = () => undefined;
@@ -77,6 +78,12 @@ export class Seat implements Keep {
   settledElsewhere(ending: Ending): void {
     this.#elsewhere = ending;
     this.#wake();
+  }
+
+  /** It was being sent on nobody's behalf when this call took its place, and has left. */
+  settledHere(ending: Ending): void {
+    this.#gone = true;
+    this.settledElsewhere(ending);
   }
 
   /** Its server is not there, and the call need not wait to learn that. */
@@ -136,7 +143,7 @@ export class Seat implements Keep {
   }
 
   async #left(ending: Ending): Promise<void> {
-    await this.#host.leave(this.#record.entry, ending);
+    if (!this.#gone) await this.#host.leave(this.#record.entry, ending);
     this.#finish({ kind: "left", ending });
   }
 
