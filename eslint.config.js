@@ -53,6 +53,7 @@ export default tseslint.config(
       "dist/**",
       "gen/**",
       "**/gen/**",
+      "bench/peers/protobufjs-static.*", // made by another generator
       "**/node_modules/**",
       "test/**/golden/**",
       "coverage/**",
