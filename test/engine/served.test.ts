@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Board } from "../../examples/board/gen/board/v1/board_holdfast.ts";
 import { boardRules } from "../../examples/board/rules.ts";
-import { createServer, memoryStore, type Store } from "../../server/index.ts";
+import { createServer, memoryStore, type ServerOptions, type Store } from "../../server/index.ts";
 import { sqliteStore } from "../../server/sqlite/index.ts";
 import { type BoardEngine } from "./engine-world.ts";
 
@@ -24,10 +24,11 @@ interface Sent {
   };
 }
 
-async function serve(store: Store): Promise<Served> {
+async function serve(store: Store, limits: ServerOptions["limits"] = {}): Promise<Served> {
   const board = await boardRules.open(store);
   const server = createServer({
     store,
+    limits,
     authenticate: ({ token }) => (token === undefined ? undefined : { by: token }),
   }).implement(Board, board.handlers({ list: () => ({}), typing: () => ({}) }));
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -78,6 +79,18 @@ describe.each([
     await served.send("Post", { title: "buy milk" }, "ada", "b");
     const again = await served.send("Claim", { id: "issue-1" }, "ada", "a");
     expect(again).toMatchObject({ repeat: true, mark: "refused", body: { message: "there is no issue-1" } });
+    expect(served.board.seq).toBe(2);
+  });
+
+  it("undoes a command whose reply is too large to keep, and keeps that it was refused", async () => {
+    await using served = await serve(openStore(), { keptReplyBytesMost: 100 });
+    const large = await served.send("Post", { title: "x".repeat(150) }, "ada", "a");
+    expect(large).toMatchObject({ repeat: false, mark: "refused" });
+    expect(served.board.state.postedCount).toBe(0);
+    await served.send("Post", { title: "small" }, "ada", "b");
+    expect(served.board.state.items["issue-1"]?.title).toBe("small");
+    const again = await served.send("Post", { title: "x".repeat(150) }, "ada", "a");
+    expect(again).toEqual({ ...large, repeat: true });
     expect(served.board.seq).toBe(2);
   });
 

@@ -231,6 +231,31 @@ describe.each(Object.entries(worlds))("a start over the %s store", (_, openWorld
   });
 });
 
+it("a trimmed log still starts from the checkpoint before the newest", async () => {
+  await using world = worlds.sqlite();
+  const board = await world.open({ trim: true });
+  await call(world, board, "post", { title: "one" });
+  await board.checkpoint();
+  await call(world, board, "post", { title: "two" });
+  await world.clock.advance(world.store.facts.keepMs + 1);
+  await call(world, board, "post", { title: "three" });
+  await board.checkpoint();
+  world.damageCheckpoint(3, flip);
+  const started = await world.open();
+  expect(started.start).toMatchObject({ checkpointSeq: 1, appliedCount: 2 });
+  expect(stateHex(started)).toBe(stateHex(board));
+});
+
+it("a state that something else than apply has changed goes into no checkpoint, and a start is right", async () => {
+  await using world = worlds.sqlite();
+  const board = await world.open();
+  await call(world, board, "post", { title: "one" });
+  const right = stateHex(board);
+  board.state.postedCount = 7;
+  await expect(board.checkpoint()).rejects.toThrow("changed by something else than apply");
+  expect(stateHex(await world.open())).toBe(right);
+});
+
 /** A field that no build of today knows. */
 const newField = new BinaryWriter().tag(999, WireType.LengthDelimited).string("newer").finish();
 
