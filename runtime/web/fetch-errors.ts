@@ -5,66 +5,31 @@
  */
 import { ConnectionFault, type FaultKind } from "../base/connection-fault.ts";
 
-interface Recogniser {
-  /** Which engines say so. */
-  readonly engine: string;
-  readonly words: RegExp;
-  readonly kind: FaultKind;
-}
-
-const recognisers: readonly Recogniser[] = [
+/** Words that mean something, each with the engines that say so; what is not here is `unknown`. */
+const recognisers: readonly (readonly [FaultKind, RegExp])[] = [
   // Engines that tell the cause come first: a message of theirs may also hold the vaguer words below.
-  {
-    engine: "Chromium (extension), Deno, Bun, undici",
-    words: /ECONNREFUSED|ConnectionRefused|connection refused/i,
-    kind: "connect-refused",
-  },
-  {
-    engine: "Bun",
-    words: /Unable to connect\. Is the computer able to access the url/i,
-    kind: "connect-failed",
-  },
-  { engine: "undici", words: /UND_ERR_CONNECT_TIMEOUT|Connect Timeout Error/i, kind: "connect-timeout" },
-  {
-    engine: "undici, Bun, Deno",
-    words: /ENOTFOUND|EAI_AGAIN|failed to lookup address|dns error/i,
-    kind: "connect-failed",
-  },
-  {
-    engine: "Node, undici, Bun, Deno",
-    words: /certificate|CERT_|SELF_SIGNED|ERR_TLS_|tls handshake/i,
-    kind: "connect-failed",
-  },
-  { engine: "undici", words: /UND_ERR_SOCKET|other side closed|ECONNRESET|EPIPE/i, kind: "cut" },
-  { engine: "undici", words: /UND_ERR_(HEADERS|BODY)_TIMEOUT|(Headers|Body) Timeout Error/i, kind: "cut" },
-  { engine: "undici, after an answer began", words: /^terminated$/i, kind: "cut" },
-  { engine: "Bun", words: /The socket connection was closed unexpectedly|ConnectionClosed/i, kind: "cut" },
-  {
-    engine: "Deno",
-    words: /error sending request|connection closed before message completed|error reading a body/i,
-    kind: "cut",
-  },
-  { engine: "workerd", words: /Network connection lost/i, kind: "cut" },
-  { engine: "workerd", words: /internal error; reference =|Worker exceeded/i, kind: "unknown" },
-  {
-    engine: "Safari",
-    words:
-      /The network connection was lost|The Internet connection appears to be offline|Could not connect to the server|cannot parse response/i,
-    kind: "cut",
-  },
-  { engine: "Safari", words: /^Load failed$/i, kind: "unknown" },
-  { engine: "Firefox", words: /NetworkError when attempting to fetch resource/i, kind: "unknown" },
-  { engine: "Firefox, after an answer began", words: /Error in input stream/i, kind: "cut" },
-  {
-    engine: "Chromium, after an answer began",
-    words: /^network error$|ERR_(HTTP2|QUIC)_PROTOCOL_ERROR|ERR_INCOMPLETE_CHUNKED/i,
-    kind: "cut",
-  },
-  {
-    engine: "Chromium, undici, React Native",
-    words: /^Failed to fetch|^fetch failed|^Network request failed/i,
-    kind: "unknown",
-  },
+  // Chromium's extensions, Deno, Bun, undici
+  ["connect-refused", /ECONNREFUSED|connection ?refused/i],
+  // undici
+  ["connect-timeout", /CONNECT_TIMEOUT|Connect Timeout/i],
+  // undici, Bun, Deno: names; Node, undici, Bun, Deno: TLS
+  [
+    "connect-failed",
+    /ENOTFOUND|EAI_AGAIN|lookup address|dns error|certificate|CERT_|SELF_SIGNED|_TLS_|tls handshake/i,
+  ],
+  // Bun
+  ["connect-failed", /Unable to connect/i],
+  // undici, also after an answer began ("terminated")
+  ["cut", /UND_ERR_|other side closed|ECONNRESET|EPIPE|(Headers|Body) Timeout|^terminated$/i],
+  // Bun, Deno, workerd
+  [
+    "cut",
+    /closed unexpectedly|ConnectionClosed|error sending request|closed before message|reading a body|connection lost/i,
+  ],
+  // Safari
+  ["cut", /connection was lost|appears to be offline|Could not connect|cannot parse response/i],
+  // After an answer began: Chromium, Firefox
+  ["cut", /^network error$|_PROTOCOL_ERROR|INCOMPLETE_CHUNKED|Error in input stream/i],
 ];
 
 /**
@@ -75,8 +40,8 @@ const recognisers: readonly Recogniser[] = [
  */
 export function fetchFault(origin: string, error: unknown): ConnectionFault {
   const said = wordsOf(error);
-  const found = recognisers.find(({ words }) => said.some((one) => words.test(one)));
-  const kind = found?.kind ?? "unknown";
+  const found = recognisers.find(([, words]) => said.some((one) => words.test(one)));
+  const kind = found?.[0] ?? "unknown";
   const hint =
     kind === "unknown"
       ? ". Offline, a server that is down, and one whose CORS does not allow this page all look like this"
