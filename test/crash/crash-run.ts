@@ -28,8 +28,9 @@ export interface CrashResult extends Verdict {
   readonly clientKills: number;
 }
 
-/** After its first command a server lives between these, in ms: from inside it to well under load. */
-const lifeMsMost = 250;
+/** A server lives for so many commands at most, then for so long: by commands, so that a slow machine has as many. */
+const lifeCommandsMost = 60;
+const lifeMsMost = 20;
 /** One round in so many takes a client with it. */
 const clientKillEvery = 5;
 
@@ -69,7 +70,7 @@ class CrashRun {
     let server = await this.#startServer();
     for (let count = 0; count < clients; count += 1) this.#startClient();
     for (let count = 1; count <= kills; count += 1) {
-      await server.line("busy");
+      await server.line(`busy ${1 + Math.floor(this.#random.fraction() * lifeCommandsMost)}`);
       await waitMs(this.#random.fraction() * lifeMsMost);
       server.process.kill("SIGKILL");
       await server.ended;

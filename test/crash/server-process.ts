@@ -1,6 +1,6 @@
 /**
  * The server that is killed: a table of its own in the store's file, and a file that stands for the world outside.
- * Says `listening` when it is there and `busy` at its first command, one line each.
+ * Says `listening PORT` when it is there and `busy N` at its Nth command, one line each.
  *
  * Arguments: the database, the file outside, the port (0: any).
  */
@@ -24,11 +24,11 @@ const database = store.database as Database;
 database.exec("CREATE TABLE IF NOT EXISTS ledger (id INTEGER PRIMARY KEY, key TEXT NOT NULL)");
 const insert = database.prepare("INSERT INTO ledger (key) VALUES (?)");
 
-let said = false;
+let count = 0;
+/** Tells whoever is to kill it how far it has come. */
 function sayBusy(): void {
-  if (said) return;
-  said = true;
-  process.stdout.write("busy\n");
+  count += 1;
+  process.stdout.write(`busy ${count}\n`);
 }
 
 /** One line, in one write: a kill leaves it whole or absent. */

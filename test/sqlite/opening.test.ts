@@ -119,12 +119,17 @@ describe("a restored backup", () => {
     await next.close();
     await files.clock.advance(1_000);
     const restore = () => copyFileSync(files.path("backup.db"), files.path("board.db"));
-    return { files, before: store.facts, restore };
+    return {
+      files,
+      before: store.facts,
+      restore,
+      [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
+    };
   };
 
   it("has another epoch, and forgets what was first sent before it was put back", async () => {
-    const { files, before, restore } = await setUp();
-    await using _ = files;
+    await using world = await setUp();
+    const { files, before, restore } = world;
     restore();
     const log = { ...silentLog, warn: vi.fn() };
     const store = files.open({ log });
@@ -139,8 +144,8 @@ describe("a restored backup", () => {
   });
 
   it("is noticed too when the file beside it is missing", async () => {
-    const { files, before } = await setUp();
-    await using _ = files;
+    await using world = await setUp();
+    const { files, before } = world;
     rmSync(files.path("board.db-mark"));
     expect(files.open().facts.epoch).not.toBe(before.epoch);
   });
