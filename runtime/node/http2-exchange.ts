@@ -5,7 +5,7 @@
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import { ConnectionFault } from "../base/connection-fault.ts";
-import { refusedFault, requestFault, resetFault } from "./node-errors.ts";
+import { goneFault, refusedFault, requestFault, resetFault } from "./node-errors.ts";
 import { fromNodeHeaders } from "./node-headers.ts";
 import { pour, type RequestBody } from "./request-body.ts";
 import { ResponseBody } from "./response-body.ts";
@@ -15,6 +15,8 @@ export interface ExchangeHooks {
   readonly onByte: () => void;
   /** The stream is closed: its place is free. Called once. */
   readonly onClose: () => void;
+  /** Whether the connection itself is no more. */
+  readonly connectionGone: () => boolean;
 }
 
 /** The frame that a request begins with; Node has no name for it. */
@@ -28,6 +30,7 @@ export class Http2Exchange {
   readonly #body: RequestBody;
   readonly #signal: AbortSignal | undefined;
   readonly #onAbort: () => void;
+  readonly #connectionGone: () => boolean;
   readonly #trailer = new Headers();
   #response: ResponseBody | undefined;
   #error: unknown;
@@ -46,6 +49,7 @@ export class Http2Exchange {
     this.#stream = stream;
     this.#body = body;
     this.#signal = signal;
+    this.#connectionGone = hooks.connectionGone;
     let reject: (reason: unknown) => void = () => undefined;
     this.answer = new Promise((resolve, fail) => {
       reject = fail;
@@ -130,7 +134,10 @@ export class Http2Exchange {
     if (this.#error instanceof ConnectionFault) return this.#error;
     if (code === constants.NGHTTP2_NO_ERROR && this.#error !== undefined)
       return requestFault(this.#origin, this.#error);
-    return resetFault(this.#origin, code, this.#error);
+    // Node gives the streams of a connection that broke a code of its own: the server has not reset them.
+    return this.#connectionGone()
+      ? goneFault(this.#origin, this.#error)
+      : resetFault(this.#origin, code, this.#error);
   }
 
   /** Tells the server that nobody wants the answer, and frees the stream without waiting for it. */

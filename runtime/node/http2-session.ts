@@ -116,6 +116,7 @@ export class Http2Session {
     const exchange = new Http2Exchange(this.#options.url.origin, stream, body, signal, {
       onByte: () => this.#watch.note(),
       onClose: () => this.#over(exchange),
+      connectionGone: () => this.#socket.destroyed || this.#socket.readableEnded,
     });
     this.#exchanges.add(exchange);
     if (this.#exchanges.size === 1) {

@@ -7,7 +7,7 @@ const coded = (code: string): Error => Object.assign(new Error(`failed: ${code}`
 
 describe("a fault before the connection stands", () => {
   it.each([
-    ["ECONNREFUSED", "connect-refused", "Is the server started"],
+    ["ECONNREFUSED", "connect-refused", "refused the connection"],
     ["ENOTFOUND", "connect-failed", "does not exist"],
     ["EAI_AGAIN", "connect-failed", "online"],
     ["ETIMEDOUT", "connect-timeout", "firewall"],

@@ -28,7 +28,7 @@ const connecting: readonly Recogniser[] = [
   {
     codes: ["ECONNREFUSED"],
     kind: "connect-refused",
-    text: "refused the connection. Is the server started, and on this port?",
+    text: "refused the connection",
   },
   {
     codes: ["ENOTFOUND"],
@@ -178,6 +178,12 @@ export function resetFault(origin: string, code: number, cause?: unknown): Conne
   const name = resetNames.get(code) ?? `code ${code}`;
   const text = resetTexts[code] ?? "reset the stream";
   return new ConnectionFault("cut", `${origin} ${text} (${name})`, { sent: true, cause });
+}
+
+/** The fault of a request whose connection ended under it without a word. */
+export function goneFault(origin: string, cause?: unknown): ConnectionFault {
+  const text = `${origin} closed the connection with the request under way`;
+  return new ConnectionFault("cut", text, { sent: true, cause });
 }
 
 /** The fault of a request that the server said it has not begun with, or that never left. */
