@@ -120,7 +120,7 @@ export class Outbox implements CallOutbox {
   /** Sends what waits, now. Resolves when nothing waits any more, or something keeps it. */
   async send(): Promise<SendReport> {
     this.#sender.signedIn();
-    await this.#sender.wake();
+    await this.#sender.attended();
     const { state } = this.#sender;
     const cause = state.pause?.error ?? (state.kind === "stopped" ? state.error : undefined);
     return { waitingCount: this.#items.value.length, cause };

@@ -51,6 +51,8 @@ export class Sender {
   #state: SenderState = senderAtFirst;
   #running: Promise<void> | undefined;
   #again = false;
+  /** Programs that wait for a sending, and are kept alive for it. */
+  #attendedCount = 0;
   /** Cuts what is being sent on nobody's behalf. */
   #cut = new AbortController();
   #timer: { cancel(): void } | undefined;
@@ -90,6 +92,16 @@ export class Sender {
     this.#again = true;
     this.#running ??= this.#run();
     return this.#running;
+  }
+
+  /** {@link wake} for a program that waits for its end. */
+  async attended(): Promise<void> {
+    this.#attendedCount += 1;
+    try {
+      await this.wake();
+    } finally {
+      this.#attendedCount -= 1;
+    }
   }
 
   /** Another person, or the same one again: what was paused goes on. */
@@ -220,7 +232,7 @@ export class Sender {
     while (!this.#closing.signal.aborted && (this.#jobs.length > 0 || this.#next() !== undefined)) {
       const lease = await store.lock();
       if (lease !== undefined) return lease;
-      await quietSleep(env.clock, outboxLockEveryMs, this.#closing.signal);
+      await sleepUnless(this.#closing.signal, env.clock, outboxLockEveryMs, this.#attendedCount === 0);
       await this.#look();
     }
     return undefined;
@@ -308,11 +320,11 @@ function isNoServer(error: unknown): error is HoldfastError {
   return error instanceof HoldfastError && error.reason === "NO_SERVER";
 }
 
-/** A wait that keeps no program alive: what it waits for is another process's business. */
-function quietSleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+/** A wait for another process keeps a program alive only where that program waits for it too. */
+function sleepUnless(signal: AbortSignal, clock: Clock, delayMs: number, background: boolean): Promise<void> {
   const { promise, resolve } = promised<undefined>();
   const end = (): void => resolve(undefined);
-  const timer = clock.timer(delayMs, end, { background: true });
+  const timer = clock.timer(delayMs, end, { background });
   signal.addEventListener("abort", end, { once: true });
   if (signal.aborted) end();
   return promise.then(() => {
