@@ -13,7 +13,6 @@ export type { BuildOptions, ClientBuild } from "./build-gate.ts";
 export type { Authenticate, SignIn, SignInRequest } from "./caller.ts";
 export type { CloseOptions } from "./close.ts";
 export {
-  type Applied,
   engine,
   type Engine,
   type EngineDefinition,
@@ -27,6 +26,7 @@ export type {
   HandleContext,
   Origin,
 } from "./engine/rules.ts";
+export type { Applied } from "./engine/listeners.ts";
 export type { StartReport } from "./engine/start.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen.ts";

@@ -16,18 +16,18 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
 import { type Clock, systemClock } from "../../runtime/base/clock.ts";
-import type { CommandDefinition, MethodDefinition } from "../../runtime/base/definition.ts";
 import { type Log, silentLog } from "../../runtime/base/log.ts";
 import type { Store } from "../store/store.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { Copies } from "./copies.ts";
-import { createFold, originOf } from "./fold.ts";
+import { boundMethods, type Command, commandsOf, handlerOf } from "./commands.ts";
+import { createFold } from "./fold.ts";
+import { type Applied, Listeners } from "./listeners.ts";
 import { openLog } from "./open-log.ts";
 import { hasUnknownFields, RecordTypes } from "./record.ts";
-import { type EngineHandler, withReplyAgain } from "./reply-again.ts";
-import type { AnyService, EngineRules, HandlersOf, Origin, PlainCommand } from "./rules.ts";
+import type { AnyService, EngineRules, HandlersOf } from "./rules.ts";
 import { readStart, type StartReport } from "./start.ts";
-import { type BoundCommand, Writer } from "./writer.ts";
+import { Writer } from "./writer.ts";
 
 export interface EngineOpenOptions {
   /**
@@ -44,18 +44,6 @@ export interface EngineOpenOptions {
   readonly log?: Log;
   /** Default: the system's. */
   readonly clock?: Clock;
-}
-
-/** A command that has become durable: what it changed is in the state. */
-export interface Applied<Record> {
-  readonly origin: Origin;
-  /** The method's full name, such as `board.v1.BoardService.Claim`. */
-  readonly command: string;
-  /** Undefined for a client that sent none. */
-  readonly callId: string | undefined;
-  /** In the order in which they were applied. Empty for a refused command, and one that came to nothing. */
-  readonly records: readonly Record[];
-  readonly refused: boolean;
 }
 
 /** An engine on its store. */
@@ -102,7 +90,7 @@ export interface EngineDefinition<
 /**
  * Makes an engine of a service's rules.
  *
- * @throws TypeError for a name in `commands` that is no command of the service, or one that keeps no reply.
+ * @throws TypeError for a name in `commands` that is no command of the service, or has effects elsewhere.
  * @throws RangeError for `checkpointEvery` below 1.
  */
 export function engine<
@@ -125,30 +113,6 @@ export function engine<
 }
 
 const defaultCheckpointEvery = 10_000;
-
-/** A command with its rules. */
-interface Command {
-  readonly name: string;
-  readonly definition: CommandDefinition;
-  readonly rules: PlainCommand;
-}
-
-function commandsOf(service: AnyService, given: object): readonly Command[] {
-  return Object.entries(given as Record<string, PlainCommand>).map(([name, rules]) => {
-    const definition: MethodDefinition | undefined = service.$methods[name];
-    const full = `${service.$service.typeName}.${name}`;
-    if (definition?.kind !== "command" || definition.delivery === "atMostOnce") {
-      throw new TypeError(`holdfast: ${full} is no command that runs once, and an engine runs these alone.`);
-    }
-    if (definition.effects === "external") {
-      throw new TypeError(
-        `holdfast: ${full} has effects: EXTERNAL. An engine's command changes the engine's state alone; take ` +
-          "the option away, or write a handler for it.",
-      );
-    }
-    return { name, definition, rules };
-  });
-}
 
 interface Opening<Service extends AnyService, State extends DescMessage, Record extends DescMessage, Notes> {
   readonly service: Service;
@@ -198,26 +162,12 @@ async function openEngine<
     clock,
     says,
   });
-  const listeners = new Set<(applied: Applied<MessageShape<Record>>) => void>();
-  const tell = (applied: Applied<MessageShape<Record>>): void => {
-    for (const listener of listeners) {
-      try {
-        listener(applied);
-      } catch (error) {
-        says.error(`engine ${name}: a listener failed`, { error });
-      }
-    }
-  };
+  const listeners = new Listeners(types, (error) =>
+    says.error(`engine ${name}: a listener failed`, { error }),
+  );
   const durable = (envelope: RecordEnvelope): void => {
     checkpoints.passed();
-    if (listeners.size === 0) return;
-    tell({
-      origin: originOf(envelope),
-      command: envelope.command,
-      callId: envelope.call?.id,
-      records: envelope.records.map((record) => types.decode(record)),
-      refused: envelope.refusal !== undefined,
-    });
+    listeners.tell(envelope);
   };
   const writer = new Writer({ name, store, log, tx, copies, types, clock, says, durable });
   return {
@@ -238,24 +188,7 @@ async function openEngine<
         ...(Object.fromEntries(own) as object),
       } as HandlersOf<Service>;
     },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    subscribe: (listener) => listeners.add(listener),
     checkpoint: () => checkpoints.make(),
   };
-}
-
-function handlerOf(command: BoundCommand): EngineHandler {
-  const handler: EngineHandler = (request, context, key) => command.run(request, context, key);
-  return withReplyAgain(handler, command.again);
-}
-
-/** The handlers of a service that an object has, which may be one of a class. */
-function boundMethods(service: AnyService, object: object): object {
-  const found = Object.keys(service.$methods).flatMap((name) => {
-    const method: unknown = (object as { readonly [key: string]: unknown })[name];
-    return typeof method === "function" ? [[name, method.bind(object) as unknown] as const] : [];
-  });
-  return Object.fromEntries(found);
 }
