@@ -54,6 +54,7 @@ const states = {
   full: { kind: "absent", ...standing, fullForMs: 5 },
   running: { kind: "running", request: asked() },
   kept: { kind: "kept", entry },
+  started: { kind: "kept", entry: { ...entry, outcome: { kind: "started" } } },
 } satisfies Record<string, KeyState>;
 
 type Expected =
@@ -64,23 +65,84 @@ type Expected =
 
 /** Total: a new state or a new kind of try does not compile until its row is written. */
 const table: Record<keyof typeof tries, Record<keyof typeof states, Expected>> = {
-  fresh: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
-  plain: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
-  belowWatermark: { absent: "CALL_STALE", full: "CALL_STALE", running: "join", kept: "repeat" },
-  beforeFence: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
-  atFence: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
-  expired: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
-  ahead: { absent: "CALL_FORGOTTEN", full: "CALL_FORGOTTEN", running: "join", kept: "repeat" },
-  littleAhead: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat" },
-  otherRequest: { absent: "run", full: "JOURNAL_FULL", running: "CALL_ID_REUSED", kept: "CALL_ID_REUSED" },
-  otherMethod: { absent: "run", full: "JOURNAL_FULL", running: "CALL_ID_REUSED", kept: "CALL_ID_REUSED" },
-  otherSchema: { absent: "run", full: "JOURNAL_FULL", running: "join skipped", kept: "repeat skipped" },
-  otherVersion: { absent: "run", full: "JOURNAL_FULL", running: "join skipped", kept: "repeat skipped" },
+  fresh: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat", started: "OUTCOME_UNKNOWN" },
+  plain: { absent: "run", full: "JOURNAL_FULL", running: "join", kept: "repeat", started: "OUTCOME_UNKNOWN" },
+  belowWatermark: {
+    absent: "CALL_STALE",
+    full: "CALL_STALE",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  beforeFence: {
+    absent: "CALL_FORGOTTEN",
+    full: "CALL_FORGOTTEN",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  atFence: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  expired: {
+    absent: "CALL_FORGOTTEN",
+    full: "CALL_FORGOTTEN",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  ahead: {
+    absent: "CALL_FORGOTTEN",
+    full: "CALL_FORGOTTEN",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  littleAhead: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "join",
+    kept: "repeat",
+    started: "OUTCOME_UNKNOWN",
+  },
+  otherRequest: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "CALL_ID_REUSED",
+    kept: "CALL_ID_REUSED",
+    started: "CALL_ID_REUSED",
+  },
+  otherMethod: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "CALL_ID_REUSED",
+    kept: "CALL_ID_REUSED",
+    started: "CALL_ID_REUSED",
+  },
+  otherSchema: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "join skipped",
+    kept: "repeat skipped",
+    started: "OUTCOME_UNKNOWN",
+  },
+  otherVersion: {
+    absent: "run",
+    full: "JOURNAL_FULL",
+    running: "join skipped",
+    kept: "repeat skipped",
+    started: "OUTCOME_UNKNOWN",
+  },
   otherSchemaAndMethod: {
     absent: "run",
     full: "JOURNAL_FULL",
     running: "CALL_ID_REUSED",
     kept: "CALL_ID_REUSED",
+    started: "CALL_ID_REUSED",
   },
 };
 
@@ -113,4 +175,10 @@ describe("what a try meets", () => {
 it("takes a server time as it comes, and counts an age from the arrival", () => {
   expect(firstSentMsOf({ serverMs: 5 }, 100)).toBe(5);
   expect(firstSentMsOf({ agoMs: 5 }, 100)).toBe(95);
+
+  it("runs a call again that began and whose end nobody knows, where its handler may", () => {
+    expect(meet({ ...tries.plain, rerun: true }, states.started)).toEqual({ kind: "rerun", skipped: false });
+    expect(meet({ ...tries.plain, rerun: true }, states.kept)).toMatchObject({ kind: "repeat" });
+    expect(meet({ ...tries.plain, rerun: true }, states.running)).toMatchObject({ kind: "join" });
+  });
 });
