@@ -170,15 +170,15 @@ describe("what a try meets", () => {
     expect(texts[1]).toContain("longer ago than calls are kept");
     expect(texts[2]).toContain("has forgotten");
   });
-});
-
-it("takes a server time as it comes, and counts an age from the arrival", () => {
-  expect(firstSentMsOf({ serverMs: 5 }, 100)).toBe(5);
-  expect(firstSentMsOf({ agoMs: 5 }, 100)).toBe(95);
 
   it("runs a call again that began and whose end nobody knows, where its handler may", () => {
     expect(meet({ ...tries.plain, rerun: true }, states.started)).toEqual({ kind: "rerun", skipped: false });
     expect(meet({ ...tries.plain, rerun: true }, states.kept)).toMatchObject({ kind: "repeat" });
     expect(meet({ ...tries.plain, rerun: true }, states.running)).toMatchObject({ kind: "join" });
   });
+});
+
+it("takes a server time as it comes, and counts an age from the arrival", () => {
+  expect(firstSentMsOf({ serverMs: 5 }, 100)).toBe(5);
+  expect(firstSentMsOf({ agoMs: 5 }, 100)).toBe(95);
 });
