@@ -3,7 +3,7 @@
  * does not answer, one line on stderr says so, and the call goes on inside its budget.
  */
 import { Command } from "commander";
-import { HoldfastError, type Link, linkOf } from "holdfast";
+import { HoldfastError, type Link, linkOf, type OutboxItem, type Settlement } from "holdfast";
 import { type BoardClient, boardClient } from "./gen/board/v1/board_holdfast.ts";
 import { type Item, ItemState } from "./gen/board/v1/board_pb.ts";
 import { lineAfterAWhile } from "./terminal-line.ts";
@@ -21,16 +21,15 @@ interface Settings {
 }
 
 /** Runs one command on a link of its own, and ends with the exit code that a shell expects. */
-async function withBoard(
-  use: (board: BoardClient, options: { timeoutMs?: number }) => Promise<void>,
-): Promise<void> {
-  const { url, as, budget } = program.opts<Settings>();
+async function withLink(use: (link: Link) => Promise<void>, atStart: boolean): Promise<void> {
+  const { url, as } = program.opts<Settings>();
   let link: Link | undefined;
   try {
-    link = linkOf(url, { account: as, token: () => as });
+    link = linkOf(url, { account: as, token: () => as, outbox: { atStart } });
+    link.outbox.onSettled(showSettled);
     const forget = lineAfterAWhile(link, process.stderr);
     try {
-      await use(boardClient(link), budget === undefined ? {} : { timeoutMs: budget * 1000 });
+      await use(link);
     } finally {
       forget();
     }
@@ -40,6 +39,27 @@ async function withBoard(
   } finally {
     await link?.close();
   }
+}
+
+/** The same for a call: what waits from earlier ones goes first. */
+function withBoard(
+  use: (board: BoardClient, options: { timeoutMs?: number }) => Promise<void>,
+): Promise<void> {
+  const { budget } = program.opts<Settings>();
+  const options = budget === undefined ? {} : { timeoutMs: budget * 1000 };
+  return withLink((link) => use(boardClient(link), options), true);
+}
+
+/** A command of an earlier run has left the outbox. */
+function showSettled(settlement: Settlement): void {
+  const { method, callId } = settlement;
+  const end = settlement.kind === "reply" ? "done" : `${settlement.outcome}: ${settlement.error.rawMessage}`;
+  process.stderr.write(`outbox: ${method} ${callId} ${end}\n`);
+}
+
+function showWaiting({ callId, method, madeAtMs, mayHaveRun }: OutboxItem): void {
+  const made = new Date(madeAtMs).toISOString();
+  process.stdout.write(`${callId}  ${made}  ${method}${mayHaveRun ? "  (may have run)" : ""}\n`);
 }
 
 const states = new Map<ItemState, string>([
@@ -78,7 +98,11 @@ program
   .command("claim <id>")
   .description("take an item")
   .action((id: string) =>
-    withBoard(async (board, options) => show((await board.claim({ id }, options)).item)),
+    withBoard(async (board, options) => {
+      const { item, note } = await board.claim({ id }, options);
+      show(item);
+      if (note !== "") process.stdout.write(`(${note})\n`);
+    }),
   );
 program
   .command("release <id>")
@@ -99,6 +123,42 @@ program
     withBoard(async (board, options) => {
       await board.typing({ id }, options);
     }),
+  );
+
+const outbox = program.command("outbox").description("commands that wait for the server");
+outbox
+  .command("list")
+  .description("show what waits, in the order in which it will be sent")
+  .action(() =>
+    withLink(async (link) => {
+      const items = await link.outbox.list();
+      for (const item of items) showWaiting(item);
+      if (items.length === 0) process.stdout.write("nothing waits\n");
+      for (const { where, why } of link.outbox.setAside.value) {
+        process.stderr.write(`set aside: ${where}: ${why}\n`);
+      }
+    }, false),
+  );
+outbox
+  .command("send")
+  .description("send what waits, now")
+  .action(() =>
+    withLink(async (link) => {
+      const { waitingCount, cause } = await link.outbox.send();
+      if (waitingCount === 0) process.stdout.write("nothing waits\n");
+      else throw cause instanceof Error ? cause : new Error(`${waitingCount} commands wait still`);
+    }, false),
+  );
+outbox
+  .command("drop <call-id>")
+  .description("take a command out, unsent")
+  .action((callId: string) =>
+    withLink(async (link) => {
+      const outcome = await link.outbox.drop(callId);
+      process.stdout.write(
+        outcome === "not-run" ? "taken out; it did not run\n" : "taken out; it may have run\n",
+      );
+    }, false),
   );
 
 await program.parseAsync();

@@ -74,13 +74,16 @@ export interface EngineCommand<State, Fact, Request, Reply, Note> {
    * Checks, and returns what happens; changes nothing. Throws a ConnectError such as `failed_precondition` to
    * refuse, which is kept with the call. Synchronous: no other command comes in between.
    */
-  handle(state: State, request: Request, context: HandleContext): Accepted<Fact, Note>;
+  handle(state: State, request: Request, context: HandleContext): Accepted<Fact, NoInfer<Note>>;
   /**
    * Makes the reply on the state of now, for the first try and for each repeat: what has changed since shows.
    * Changes nothing.
    */
   reply(state: State, done: Done<Fact, Note, Request>): Reply;
-  /** The note of a call whose own is not remembered, such as after a start. Absent: undefined. */
+  /**
+   * The note of a call whose own is not remembered, such as after a start; it says the type of the command's
+   * notes. Absent: undefined, and a note is of any type.
+   */
   readonly note?: Note;
 }
 

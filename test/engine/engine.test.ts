@@ -189,6 +189,37 @@ describe("an engine's rules", () => {
     expect(() => engine(Board, { ...rules, checkpointEvery: 0 })).toThrow("checkpointEvery is 0");
   });
 
+  it("are typed by the service: requests, replies, records and each command's note", () => {
+    engine(Board, {
+      ...rules,
+      commands: {
+        post: {
+          handle: (state, { title }) => ({
+            records: [create(PostedSchema, { id: `${state.postedCount}`, title })],
+          }),
+          // @ts-expect-error -- a reply has no such field
+          reply: (_state, { records }) => ({ items: records[0]?.title }),
+        },
+        claim: {
+          note: "",
+          // @ts-expect-error -- its note is a text
+          handle: () => ({ note: 7 }),
+          reply: (_state, { note, request }) => ({ note: note.concat(request.id) }),
+        },
+        close: {
+          // @ts-expect-error -- no record of this engine
+          handle: () => ({ records: [create(BoardStateSchema)] }),
+          reply: () => ({}),
+        },
+      },
+    });
+    const open = engine(Board, rules).open(memoryStore());
+    return open.then((board) => {
+      // @ts-expect-error -- the handlers of the commands that the engine does not take are missing
+      expect(Object.keys(board.handlers({ list: () => ({}) }))).toEqual(["list", "post"]);
+    });
+  });
+
   it.each([
     ["a promise", () => Promise.resolve({}), "must be synchronous"],
     ["nothing", () => undefined, "it returned nothing"],
