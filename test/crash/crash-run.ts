@@ -7,9 +7,9 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
-import { makePrograms, type Programs, start, type Started } from "./programs.ts";
+import { complaints, makePrograms, type Programs, start, type Started } from "./programs.ts";
 import { type Found, judge, readNotes, type Verdict } from "./verdict.ts";
 
 export interface CrashOptions {
@@ -38,12 +38,13 @@ const waitMs = (delayMs: number): Promise<void> => new Promise((resolve) => setT
 
 export async function crash(options: CrashOptions): Promise<CrashResult> {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-crash-"));
-  const run = new CrashRun(folder, await makePrograms(), options);
+  const programs = await makePrograms();
+  const run = new CrashRun(folder, programs, options);
   try {
     return await run.toTheEnd();
   } finally {
     run.killAll();
-    rmSync(folder, { recursive: true, force: true });
+    for (const made of [folder, dirname(programs.server)]) rmSync(made, { recursive: true, force: true });
   }
 }
 
@@ -55,6 +56,9 @@ class CrashRun {
   readonly #clients: Started[] = [];
   #server: Started | undefined;
   #port = "0";
+  /** Rejects when a client ends that nobody has ended: then nothing moves any more. */
+  readonly #stray: Promise<never>;
+  #fail: (error: Error) => void = () => undefined;
   #clientCount = 0;
   #clientKills = 0;
 
@@ -63,9 +67,15 @@ class CrashRun {
     this.#programs = programs;
     this.#options = options;
     this.#random = seededRandom(options.seed);
+    this.#stray = new Promise((_, reject) => (this.#fail = reject));
+    this.#stray.catch(() => undefined);
   }
 
-  async toTheEnd(): Promise<CrashResult> {
+  toTheEnd(): Promise<CrashResult> {
+    return Promise.race([this.#toTheEnd(), this.#stray]);
+  }
+
+  async #toTheEnd(): Promise<CrashResult> {
     const { kills, clients, onKill } = this.#options;
     let server = await this.#startServer();
     for (let count = 0; count < clients; count += 1) this.#startClient();
@@ -81,8 +91,9 @@ class CrashRun {
       if (count % clientKillEvery === 0) this.#startClient();
     }
     await server.line("busy");
-    for (const client of this.#clients) client.process.stdin?.end();
-    await Promise.all(this.#clients.map((client) => client.ended));
+    const clientsLeft = this.#clients.splice(0);
+    for (const client of clientsLeft) client.process.stdin?.end();
+    await Promise.all(clientsLeft.map((client) => client.ended));
     server.process.kill("SIGKILL");
     await server.ended;
     const verdict = judge(this.#notes(), this.#found());
@@ -109,7 +120,12 @@ class CrashRun {
     const name = `client${this.#clientCount}`;
     const notes = join(this.#folder, `${name}.notes`);
     const url = `http://127.0.0.1:${this.#port}`;
-    this.#clients.push(start(this.#programs.client, [url, notes, name, String(this.#options.atOnce)]));
+    const client = start(this.#programs.client, [url, notes, name, String(this.#options.atOnce)]);
+    this.#clients.push(client);
+    void client.ended.then((how) => {
+      if (!this.#clients.includes(client)) return;
+      this.#fail(new Error(`${name} ended by itself (${how}):\n${complaints.slice(-20).join("\n")}`));
+    });
   }
 
   async #killClient(): Promise<void> {
