@@ -24,6 +24,7 @@ export function takeServerLock(file: string, driver: DriverName): () => void {
   const connection = openConnection(lockPath(file), driver);
   try {
     connection.exec("PRAGMA busy_timeout = 0");
+    connection.exec("PRAGMA journal_mode = MEMORY"); // nothing is ever written, so no further file is needed
     connection.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     connection.close();
