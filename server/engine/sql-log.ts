@@ -85,7 +85,9 @@ export function sqlLog(database: SqlDatabase, engine: string): EngineLog {
   );
   const columns = "seq, at_ms, call, envelope, crc";
   const find = database.prepare(
-    `SELECT ${columns} FROM holdfast_log WHERE engine = ? AND call = ? ORDER BY seq DESC LIMIT 1`,
+    // By name, or SQLite takes the order for the dearer part and walks the log back from its end.
+    `SELECT ${columns} FROM holdfast_log INDEXED BY holdfast_log_by_call
+     WHERE engine = ? AND call = ? ORDER BY seq DESC LIMIT 1`,
   );
   const read = database.prepare(
     `SELECT ${columns} FROM holdfast_log WHERE engine = ? AND seq > ? ORDER BY seq LIMIT ?`,
