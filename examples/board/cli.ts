@@ -53,6 +53,7 @@ function withBoard(
 /** A command of an earlier run has left the outbox. */
 function showSettled(settlement: Settlement): void {
   const { method, callId } = settlement;
+  if (settlement.kind === "failure" && settlement.outcome === "dropped") return;
   const end = settlement.kind === "reply" ? "done" : `${settlement.outcome}: ${settlement.error.rawMessage}`;
   process.stderr.write(`outbox: ${method} ${callId} ${end}\n`);
 }

@@ -237,7 +237,7 @@ const folder = mkdtempSync(join(tmpdir(), "holdfast-board-"));
 const server = new BoardProcess(join(folder, "board.db"));
 await server.start();
 const proxy = await faultyProxy({ target: { port: server.port } });
-const options = { interceptors: [watchTries], log: clientLog };
+const options = { interceptors: [watchTries], log: clientLog, outbox: { folder } };
 const ada = linkOf(proxy.origin, { ...options, account: "ada", token: () => "ada" });
 const bob = linkOf(proxy.origin, { ...options, account: "bob", token: () => "bob" });
 showState(ada, "ada");

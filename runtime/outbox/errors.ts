@@ -7,13 +7,24 @@ import type { Fate } from "./fate.ts";
 /** A call ends, and its command stays. */
 export function waitsError(error: HoldfastError, fate: Fate, callId: string): HoldfastError {
   const until = fate === "pauses" ? "for a sign-in that the server accepts" : "for the server";
-  return reasonError("WAITS_IN_OUTBOX", `the command waits in the outbox ${until}: ${error.rawMessage}`, {
+  return reasonError("WAITS_IN_OUTBOX", `the command waits in the outbox ${until}: ${withoutAdvice(error)}`, {
     outcome: "in-outbox",
     callId,
     tries: error.tries,
     progress: error.progress,
     cause: error,
   });
+}
+
+/** There is no server, as the call before this one has found: what that says of this one. */
+export function noServerError(found: HoldfastError): HoldfastError {
+  return reasonError("NO_SERVER", withoutAdvice(found), { outcome: "not-run", cause: found.cause });
+}
+
+/** What happened alone: what to do about it is another thing now. */
+function withoutAdvice({ rawMessage, reason }: HoldfastError): string {
+  const end = reason === undefined ? "" : `. ${reasons[reason].advice}`;
+  return end !== "" && rawMessage.endsWith(end) ? rawMessage.slice(0, -end.length) : rawMessage;
 }
 
 export function fullError(why: string, callId: string): HoldfastError {

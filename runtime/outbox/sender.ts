@@ -11,6 +11,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
+import { noServerError } from "./errors.ts";
 import type { OutboxLease, OutboxStore } from "./outbox-store.ts";
 import { promised } from "./promised.ts";
 import type { Seat } from "./seat.ts";
@@ -51,6 +52,8 @@ export class Sender {
   #state: SenderState = senderAtFirst;
   #running: Promise<void> | undefined;
   #again = false;
+  /** What stopped the sending last. */
+  #stopError: unknown;
   /** Programs that wait for a sending, and are kept alive for it. */
   #attendedCount = 0;
   /** Cuts what is being sent on nobody's behalf. */
@@ -138,14 +141,11 @@ export class Sender {
    * @throws the signal's reason; the stop's error when there is no server at all.
    */
   async clear(name: string, signal: AbortSignal): Promise<void> {
-    let seen: unknown = this.#state.kind === "stopped" ? this.#state.error : undefined;
+    const seen = this.#stopError;
     for (;;) {
       if (this.#state.kind === "closed" || !this.#isBlocked(name)) return;
-      if (this.#state.kind === "stopped" && this.#state.error !== seen) {
-        seen = this.#state.error;
-        if (isNoServer(seen)) throw seen;
-      }
-      this.prompt();
+      if (this.#stopError !== seen && isNoServer(this.#stopError)) throw noServerError(this.#stopError);
+      if (this.#state.kind !== "sending") this.prompt();
       await untilAborted(this.#changed.promise, signal);
     }
   }
@@ -181,7 +181,10 @@ export class Sender {
         this.#options.env.log.error("outbox: the store could not do what was asked", { error });
         this.#move({ kind: "fault", error });
       }
-      if (this.#state.kind === "stopped") this.#afterStop(this.#state.error);
+      if (this.#state.kind !== "stopped") continue;
+      // Whoever asked meanwhile would meet the same fault: the wait that follows is for them too.
+      this.#again = false;
+      this.#afterStop(this.#state.error);
     }
     // In the turn of the last look at `again`: a wake that comes later starts anew.
     this.#running = undefined;
@@ -190,7 +193,9 @@ export class Sender {
   /** A fault stopped it: who need not wait learns that, and a timer goes on. */
   #afterStop(error: unknown): void {
     const { env } = this.#options;
-    if (isNoServer(error)) for (const seat of this.#seats.values()) seat.stop(error);
+    this.#stopError = error;
+    this.#tick();
+    if (isNoServer(error)) for (const seat of this.#seats.values()) seat.stop(noServerError(error));
     const mostMs = this.#seats.size > 0 ? env.timing.waitMsMost : idleProbeWaitMsMost;
     const waitMs = backoffMs(this.#state.failures, env.timing.firstWaitMs, mostMs, env.random);
     this.#timer = env.clock.timer(waitMs, () => void this.wake(), { background: true });

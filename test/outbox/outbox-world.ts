@@ -28,7 +28,7 @@ export interface OutboxWorld extends AsyncDisposable {
   readonly store: OutboxStore;
   readonly warnings: readonly string[];
   /** A link as a process of its own has it: another registry, the same store. */
-  process(options?: LinkOptions): Link;
+  process(options?: LinkOptions, url?: string): Link;
   /** Moves time until the promise has its result. */
   settled<T>(promise: Promise<T>, withinMs?: number): Promise<T>;
   failure(promise: Promise<unknown>, withinMs?: number): Promise<HoldfastError>;
@@ -62,7 +62,7 @@ export function outboxWorld(store: OutboxStore = memoryOutbox()): OutboxWorld {
     answers: answersOf(clock),
     store,
     warnings,
-    process: (options = {}) => {
+    process: (options = {}, url = "http://board.test") => {
       const platform = {
         ...http.platform,
         outbox: {
@@ -70,7 +70,7 @@ export function outboxWorld(store: OutboxStore = memoryOutbox()): OutboxWorld {
           open: (parts: ConstructorParameters<typeof Outbox>[0]) => new Outbox(parts),
         },
       };
-      return held.own(createLinkOf(platform, [])("http://board.test", { log, ...options }));
+      return held.own(createLinkOf(platform, [])(url, { log, ...options }));
     },
     settled,
     failure: async (promise, withinMs) => {

@@ -225,6 +225,28 @@ describe("what waits", () => {
     expect((await link.outbox.list()).map((item) => item.callId)).toEqual([callId, behind.callId]);
   });
 
+  it("for a server that is not there holds up nobody, and is not tried over and over", async () => {
+    await using world = outboxWorld();
+    const link = world.process({}, "http://127.0.0.1:9");
+    world.http.otherwise = () => fault("connect-refused", false);
+    const first = await world.failure(link.call(late, {}), 10);
+    expect(first).toMatchObject({ reason: "WAITS_IN_OUTBOX", cause: { reason: "NO_SERVER" } });
+    const next = world.process({}, "http://127.0.0.1:9");
+    expect(await world.failure(next.call(late, {}), 10)).toMatchObject({
+      reason: "WAITS_IN_OUTBOX",
+      tries: 0,
+    });
+    expect(await world.failure(next.call(early, {}), 10)).toMatchObject({
+      reason: "WAITS_IN_OUTBOX",
+      tries: 0,
+    });
+    expect(await world.failure(next.call(none, {}), 10)).toMatchObject({ reason: "NO_SERVER" });
+    const seen = world.http.requests.length;
+    expect(seen).toBeLessThan(12);
+    await world.clock.advance(300_000);
+    expect(world.http.requests.length - seen).toBeLessThan(60);
+  });
+
   it("does not hold up queries, which start its sending", async () => {
     await using world = outboxWorld();
     const { link, callId } = await withWaiting(world);

@@ -29,7 +29,7 @@ export interface BoardClient {
   /**
    * Puts a new item on the board.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox.
    *
    * @generated from rpc board.v1.BoardService.Post
    */
@@ -37,7 +37,7 @@ export interface BoardClient {
   /**
    * Takes an item, so that nobody else works on it. Refused while somebody else holds it.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Claim
    */
@@ -45,7 +45,7 @@ export interface BoardClient {
   /**
    * Gives an item back to everybody.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Release
    */
@@ -53,7 +53,7 @@ export interface BoardClient {
   /**
    * The work is done. Refused for who does not hold the item.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Close
    */
@@ -100,7 +100,7 @@ export interface BoardHandlers {
   /**
    * Puts a new item on the board.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox.
    *
    * @generated from rpc board.v1.BoardService.Post
    */
@@ -111,7 +111,7 @@ export interface BoardHandlers {
   /**
    * Takes an item, so that nobody else works on it. Refused while somebody else holds it.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Claim
    */
@@ -122,7 +122,7 @@ export interface BoardHandlers {
   /**
    * Gives an item back to everybody.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Release
    */
@@ -133,7 +133,7 @@ export interface BoardHandlers {
   /**
    * The work is done. Refused for who does not hold the item.
    *
-   * Command: runs once, the link's budget.
+   * Command: runs once, the link's budget, then the outbox, merged with an equal one that waits there.
    *
    * @generated from rpc board.v1.BoardService.Close
    */
@@ -183,18 +183,25 @@ const boardMethods: BoardMethods = {
   post: {
     kind: "command",
     method: BoardService.method.post,
+    outbox: "late",
   },
   claim: {
     kind: "command",
     method: BoardService.method.claim,
+    outbox: "late",
+    merge: true,
   },
   release: {
     kind: "command",
     method: BoardService.method.release,
+    outbox: "late",
+    merge: true,
   },
   close: {
     kind: "command",
     method: BoardService.method.close,
+    outbox: "late",
+    merge: true,
   },
   typing: {
     kind: "signal",
