@@ -58,7 +58,11 @@ it("loses no command that was answered and runs none twice, whenever the server 
   const file = join(folder, "board.db");
   const random = seededRandom(20_261_130);
   let server = await startServer(file, 0);
-  const link = linkOf(`http://127.0.0.1:${server.port}`, { account: "ada", token: () => "ada" });
+  const link = linkOf(`http://127.0.0.1:${server.port}`, {
+    account: "ada",
+    token: () => "ada",
+    outbox: { folder },
+  });
   const board = boardClient(link);
   const told = new Map<string, string>();
   let over = false;
