@@ -41,7 +41,11 @@ const injected = {
       patterns: [
         { group: ["*.test.ts", "*.test.js", "**/test/**"], message: "Nothing imports a test." },
         { group: ["node:timers*", "timers*", "node:perf_hooks", "perf_hooks"], message: clockRule },
-        { group: ["node:crypto", "crypto"], importNames: ["randomBytes", "randomUUID", "randomInt", "webcrypto"], message: randomRule },
+        {
+          group: ["node:crypto", "crypto"],
+          importNames: ["randomBytes", "randomUUID", "randomInt", "webcrypto"],
+          message: randomRule,
+        },
       ],
     },
   ],
@@ -73,7 +77,10 @@ export default tseslint.config(
         { considerDefaultExhaustiveForUnions: true },
       ],
       "@typescript-eslint/promise-function-async": "off", // a function that hands on a promise need not make another
-      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }], // numbers read well as they are
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ], // numbers read well as they are
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }], // `() => f()` is how callbacks are written
       "@typescript-eslint/no-invalid-void-type": "off", // `Promise<void> | void` is what handlers return
       "@typescript-eslint/no-unnecessary-type-parameters": "off", // generated code names types that a caller infers

@@ -10,7 +10,8 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock, Timer } from "../runtime/base/clock.ts";
-import { reasonError, retryDetail } from "../runtime/base/errors.ts";
+import { retryDetail } from "../runtime/base/errors.ts";
+import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Random } from "../runtime/base/random.ts";
 import { type AdmissionLimits, AdmissionState } from "./admission-state.ts";
 
@@ -143,7 +144,7 @@ export class Admission {
 
 /** An error that says when to come back, in the words of every protocol. */
 export function comeBack(reason: "OVERLOADED" | "DRAINING" | "JOURNAL_FULL", waitMs: number): ConnectError {
-  return reasonError(reason, undefined, {
+  return serverError(reason, undefined, {
     metadata: { "retry-after": `${Math.ceil(waitMs / 1000)}` },
     details: [retryDetail(waitMs)],
   });

@@ -4,7 +4,7 @@
  *
  * Source: design "Server: What a user writes".
  */
-import { reasonError } from "../runtime/base/errors.ts";
+import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Log } from "../runtime/base/log.ts";
 import { headerNames } from "../runtime/call/headers.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -50,9 +50,9 @@ export function createBuildGate(build: BuildOptions | undefined, log: Log): (hea
     const id = header.get(headerNames.build);
     if (accepts === undefined || id === null) return;
     if (!buildPattern.test(id))
-      throw reasonError("BUILD_REFUSED", "the header holdfast-build cannot be read");
+      throw serverError("BUILD_REFUSED", "the header holdfast-build cannot be read");
     if (asked(accepts, parseBuild(id), log)) return;
-    throw reasonError("BUILD_REFUSED", `the server (build ${build.id}) does not accept build ${id}`);
+    throw serverError("BUILD_REFUSED", `the server (build ${build.id}) does not accept build ${id}`);
   };
 }
 

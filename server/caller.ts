@@ -5,7 +5,7 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
-import { reasonError } from "../runtime/base/errors.ts";
+import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Caller } from "../runtime/base/handlers.ts";
 import type { Log } from "../runtime/base/log.ts";
 
@@ -61,7 +61,7 @@ export async function signIn(
     throw new ConnectError("the server could not look at the sign-in", Code.Unavailable);
   }
   if (found.until !== undefined && found.until <= clock.now()) {
-    throw reasonError("SIGN_IN_REFUSED", "the sign-in has ended");
+    throw serverError("SIGN_IN_REFUSED", "the sign-in has ended");
   }
   return { by: found.by, grants: found.grants ?? [] };
 }
@@ -93,5 +93,5 @@ function refusal(error: unknown, log: Log): ConnectError {
     error: error instanceof Error ? error.message : "a throw that is no Error",
   });
   const what = error instanceof ConnectError ? error.rawMessage : undefined;
-  return reasonError("SIGN_IN_REFUSED", what, { cause: error });
+  return serverError("SIGN_IN_REFUSED", what, { cause: error });
 }

@@ -6,7 +6,7 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MethodDefinition } from "../runtime/base/definition.ts";
-import { reasonError } from "../runtime/base/errors.ts";
+import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Caller } from "../runtime/base/handlers.ts";
 import { type CallHeader, headerNames, isId, parseCallHeader } from "../runtime/call/headers.ts";
 import { type Admission, type Turn, freeTurn } from "./admission.ts";
@@ -80,11 +80,11 @@ function callOf(definition: MethodDefinition, header: Headers): CallHeader | und
   if (definition.kind !== "command") return undefined;
   const value = header.get(headerNames.call);
   if (value === null) {
-    if (definition.requireId === true) throw reasonError("CALL_ID_MISSING");
+    if (definition.requireId === true) throw serverError("CALL_ID_MISSING");
     return undefined;
   }
   const call = parseCallHeader(value);
-  if (call === undefined) throw reasonError("CALL_ID_MALFORMED");
+  if (call === undefined) throw serverError("CALL_ID_MALFORMED");
   return call;
 }
 

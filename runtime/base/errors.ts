@@ -6,7 +6,15 @@
  */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { readErrorInfo, readRetryDelay, writeErrorInfo, writeRetryDelay } from "./error-details.ts";
-import { type Outcome, type Reason, reasonOf, reasons } from "./reasons.ts";
+import {
+  type ClientReason,
+  type Outcome,
+  type Reason,
+  type ReasonInfo,
+  reasonNumber,
+  reasonOf,
+  reasons,
+} from "./reasons.ts";
 
 /** How far a call got when it ended. */
 export type Progress = "waiting" | "signing-in" | "parked" | "sent" | "answered";
@@ -43,8 +51,7 @@ export class HoldfastError extends ConnectError implements CallEnd {
   readonly progress: Progress;
 
   constructor(message: string, init: HoldfastErrorInit = {}) {
-    const code = init.code ?? (init.reason === undefined ? Code.Unknown : reasons[init.reason].code);
-    super(message, code, init.metadata, undefined, init.cause);
+    super(message, init.code ?? Code.Unknown, init.metadata, undefined, init.cause);
     this.details = init.details ?? [];
     this.reason = init.reason;
     this.outcome = init.outcome;
@@ -60,15 +67,31 @@ export class HoldfastError extends ConnectError implements CallEnd {
 }
 
 /**
- * The error of a reason, with what happened and what to do next in its text, and the reason as a detail that
- * goes over every protocol.
+ * The error of a reason that a client finds by itself.
  *
  * @param what - what happened, in place of the reason's own sentence.
  */
-export function reasonError(reason: Reason, what?: string, init: HoldfastErrorInit = {}): HoldfastError {
-  const { number, text, advice } = reasons[reason];
-  const detail = { type: errorInfoType, value: writeErrorInfo(number, advice) };
+export function reasonError(
+  reason: ClientReason,
+  what?: string,
+  init: HoldfastErrorInit = {},
+): HoldfastError {
+  return errorOf(reason, reasons[reason], what, init);
+}
+
+/**
+ * The error of a reason, with what happened and what to do next in its text, and the reason as a detail that
+ * goes over every protocol.
+ */
+export function errorOf(
+  reason: Reason,
+  { code, text, advice }: ReasonInfo,
+  what: string | undefined,
+  init: HoldfastErrorInit,
+): HoldfastError {
+  const detail = { type: errorInfoType, value: writeErrorInfo(reasonNumber(reason), advice) };
   return new HoldfastError(`${what ?? text}. ${advice}`, {
+    code,
     ...init,
     reason,
     details: [detail, ...(init.details ?? [])],

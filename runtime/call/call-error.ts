@@ -6,7 +6,7 @@
  */
 import type { ConnectError } from "@connectrpc/connect";
 import { HoldfastError, type Progress, reasonError, reasonFrom } from "../base/errors.ts";
-import { type Outcome, type Reason, reasons } from "../base/reasons.ts";
+import { type ClientReason, type Outcome, reasons } from "../base/reasons.ts";
 import type { TryEnd } from "./outcome.ts";
 import { SignInGone } from "./sign-in.ts";
 
@@ -29,7 +29,7 @@ export interface CallFacts {
 export function errorOfTry(
   end: Exclude<TryEnd, { kind: "reply" }>,
   outcome: Outcome,
-  reason: Reason | undefined,
+  reason: ClientReason | undefined,
   call: CallFacts,
 ): HoldfastError {
   const facts = { callId: call.callId, tries: call.tries, progress: call.progress, outcome };

@@ -12,7 +12,7 @@
  *
  * Source: design "One rule for a new try".
  */
-import type { Mark, Outcome, Reason } from "../base/reasons.ts";
+import type { ClientReason, Mark, Outcome } from "../base/reasons.ts";
 import type { TryEnd } from "./outcome.ts";
 
 export type Next =
@@ -23,7 +23,7 @@ export type Next =
   /** Again with a fresh token. */
   | { readonly kind: "refresh" }
   /** The call is over. */
-  | { readonly kind: "end"; readonly outcome: Outcome; readonly reason: Reason | undefined };
+  | { readonly kind: "end"; readonly outcome: Outcome; readonly reason: ClientReason | undefined };
 
 /** What the rule looks at besides the try. */
 export interface CallFacts {
@@ -94,6 +94,6 @@ function notSettled(facts: CallFacts): Outcome {
   return facts.mayHaveRun ? "unknown" : "not-run";
 }
 
-function over(outcome: Outcome, reason: Reason | undefined): Next {
+function over(outcome: Outcome, reason: ClientReason | undefined): Next {
   return { kind: "end", outcome, reason };
 }

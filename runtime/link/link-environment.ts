@@ -5,6 +5,7 @@
  *
  * Source: design "Calls".
  */
+import type { ConnectError } from "@connectrpc/connect";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import {
   idleProbeWaitMsMost,
@@ -16,7 +17,7 @@ import {
   type Timing,
 } from "../base/constants.ts";
 import type { Clock } from "../base/clock.ts";
-import { reasonError, reasonFrom } from "../base/errors.ts";
+import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { type Log, silentLog } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Reason } from "../base/reasons.ts";
@@ -178,7 +179,7 @@ export class LinkEnvironment implements CallEnvironment {
         this.#fault(end.error, nextTryInMs === undefined ? undefined : this.clock.monotonic() + nextTryInMs);
         return;
       case "refusal":
-        if (reasonFrom(end.error) === "BUILD_REFUSED") this.#refuse("BUILD_REFUSED", end.error);
+        if (reasonFrom(end.error) === "BUILD_REFUSED") this.#refuse("BUILD_REFUSED", ofServer(end.error));
         else this.answered();
         return;
       case "reply":
@@ -197,7 +198,7 @@ export class LinkEnvironment implements CallEnvironment {
   }
 
   signInGone(error: Error): void {
-    this.#refuse("SIGN_IN_GONE", error);
+    this.#refuse("SIGN_IN_GONE", reasonError("SIGN_IN_GONE", undefined, { cause: error }));
   }
 
   signInAgain(): void {
@@ -228,10 +229,10 @@ export class LinkEnvironment implements CallEnvironment {
     this.#view.move({ kind: "fault", cause, nextTryAt });
   }
 
-  #refuse(reason: Reason, cause: Error): void {
+  #refuse(reason: Reason, error: HoldfastError): void {
     this.#readmitting = false;
-    this.#view.move({ kind: "refused", reason, cause });
-    this.#ending.abort(reasonError(reason, undefined, { cause }));
+    this.#view.move({ kind: "refused", reason, cause: error });
+    this.#ending.abort(error);
   }
 
   #probeWaits(waiting: boolean): GateWaits {
@@ -278,4 +279,10 @@ function probeTimedOut(): Error {
 
 function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** The server's own error, as the end of all calls of this link. */
+function ofServer(error: ConnectError): HoldfastError {
+  const { rawMessage, code, details, metadata } = error;
+  return new HoldfastError(rawMessage, { reason: reasonFrom(error), code, details, metadata, cause: error });
 }

@@ -8,7 +8,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { OutboxEndingSchema } from "../../gen/holdfast/store/v1/store_pb.ts";
 import { Code } from "@connectrpc/connect";
 import { HoldfastError } from "../base/errors.ts";
-import { type Outcome, reasonOf, reasons } from "../base/reasons.ts";
+import { type Outcome, reasonNumber, reasonOf } from "../base/reasons.ts";
 
 /** What became of an entry. */
 export type Ending =
@@ -69,6 +69,6 @@ function failureMessage(
   error: HoldfastError,
   outcome: FailedOutcome,
 ): { code: number; message: string; reason: number; outcome: string } {
-  const reason = error.reason === undefined ? 0 : reasons[error.reason].number;
+  const reason = error.reason === undefined ? 0 : reasonNumber(error.reason);
   return { code: error.code, message: error.rawMessage, reason, outcome };
 }

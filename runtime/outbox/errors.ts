@@ -1,6 +1,6 @@
 /** The outbox's own errors: what a program reads when a command waits, does not fit, or leaves unsent. */
 import { HoldfastError, reasonError } from "../base/errors.ts";
-import { reasons } from "../base/reasons.ts";
+import { type ClientReason, reasons } from "../base/reasons.ts";
 import { type Entry, methodPath } from "./entry.ts";
 import type { Fate } from "./fate.ts";
 
@@ -23,8 +23,10 @@ export function noServerError(found: HoldfastError): HoldfastError {
 
 /** What happened alone: what to do about it is another thing now. */
 function withoutAdvice({ rawMessage, reason }: HoldfastError): string {
-  const end = reason === undefined ? "" : `. ${reasons[reason].advice}`;
-  return end !== "" && rawMessage.endsWith(end) ? rawMessage.slice(0, -end.length) : rawMessage;
+  // A server's own error comes as it is: what its words advise is not known here.
+  if (reason === undefined || !Object.hasOwn(reasons, reason)) return rawMessage;
+  const end = `. ${reasons[reason as ClientReason].advice}`;
+  return rawMessage.endsWith(end) ? rawMessage.slice(0, -end.length) : rawMessage;
 }
 
 export function fullError(why: string, callId: string): HoldfastError {

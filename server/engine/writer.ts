@@ -21,7 +21,7 @@ import {
 } from "../../gen/holdfast/store/v1/engine_pb.ts";
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { CommandContext } from "../../runtime/base/handlers.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
 import type { CallKey, Store } from "../store/store.ts";
@@ -139,7 +139,7 @@ export class Writer {
   #decidedBefore(one: Try, known: RecentCall): Message {
     one.known = true;
     const { envelope } = known;
-    if (envelope.command !== nameOf(one.definition)) throw reasonError("CALL_ID_REUSED");
+    if (envelope.command !== nameOf(one.definition)) throw serverError("CALL_ID_REUSED");
     if (envelope.refusal !== undefined) throw errorOfRefusal(envelope.refusal);
     return this.#reply(one, withNote(known, one.rules), this.#parts.copies.working.state);
   }

@@ -26,10 +26,11 @@ import type {
 } from "@connectrpc/connect/protocol";
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { MethodDefinition, UnaryDefinition } from "../../runtime/base/definition.ts";
-import { reasonError, reasonFrom } from "../../runtime/base/errors.ts";
+import { reasonFrom } from "../../runtime/base/errors.ts";
+import { isServerReason, serverError, serverReasons } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
-import { type Mark, reasons } from "../../runtime/base/reasons.ts";
+import type { Mark } from "../../runtime/base/reasons.ts";
 import { type AnswerCode, answerCode, protocolOf } from "./answer-code.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
@@ -200,7 +201,7 @@ async function enter<E extends Entered>(
 const envelopeBytes = 5;
 
 function tooLarge(limits: Limits): ConnectError {
-  return reasonError("TOO_LARGE", `the request is larger than ${limits.requestBytesMost} bytes`);
+  return serverError("TOO_LARGE", `the request is larger than ${limits.requestBytesMost} bytes`);
 }
 
 function prepared<E extends Entered>(
@@ -264,7 +265,7 @@ function instead<E extends Entered>(
   if (answer?.mark !== "ran" || !("reply" in answer.result)) return undefined;
   // The effect stands, and a new try would only meet the same reply.
   parts.log.error("the reply of a command could not be written", { method: definition.method.toString() });
-  return reasonError("ALREADY_RAN", "the command ran, and its reply could not be written");
+  return serverError("ALREADY_RAN", "the command ran, and its reply could not be written");
 }
 
 /** Codes that say nothing about what the same request would meet the next time. */
@@ -282,7 +283,9 @@ function markOf<E extends Entered>(code: AnswerCode, exchange: Exchange<E>): Mar
   if (exchange.answer?.mark !== undefined) return exchange.answer.mark;
   if (exchange.stop !== undefined) {
     const reason = reasonFrom(exchange.stop);
-    return (reason === undefined ? undefined : reasons[reason].mark) ?? markOfCode(exchange.stop.code, true);
+    return reason !== undefined && isServerReason(reason)
+      ? serverReasons[reason].mark
+      : markOfCode(exchange.stop.code, true);
   }
   if (code === "ok") return "ran"; // an interceptor's own answer
   return markOfCode(code, exchange.progress === "parsed");

@@ -11,7 +11,7 @@ import {
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { createAsyncIterable, encodeEnvelope } from "@connectrpc/connect/protocol";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import { protocolOf } from "./answer-code.ts";
 import { type AnswerHeaders, setAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
@@ -43,7 +43,7 @@ const pathCharsMost = 200;
 
 function inProtocol(path: string, asked: Headers): UniversalServerResponse {
   const type = asked.get("content-type") ?? "";
-  const error = reasonError(
+  const error = serverError(
     "NO_SUCH_METHOD",
     `the server does not have the method "${path.slice(0, pathCharsMost)}"`,
   );

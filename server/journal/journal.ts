@@ -16,7 +16,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../runtime/base/clock.ts";
 import * as constants from "../../runtime/base/constants.ts";
 import { type CommandDefinition, isOnce } from "../../runtime/base/definition.ts";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
 import { type Claim, type Found, type Store, StoreError } from "../store/store.ts";
@@ -98,7 +98,7 @@ class StoredJournal implements Journal {
   }
 
   abortRunning(): void {
-    for (const run of this.#runs.values()) run.abort(reasonError("DRAINING"));
+    for (const run of this.#runs.values()) run.abort(serverError("DRAINING"));
   }
 
   async idle(): Promise<void> {

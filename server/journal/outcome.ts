@@ -8,7 +8,8 @@
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
-import { reasonError, reasonFrom } from "../../runtime/base/errors.ts";
+import { reasonFrom } from "../../runtime/base/errors.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Outcome, RefusalDetail } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
@@ -71,7 +72,7 @@ export function endingInTransaction(
 ): SettledEnding {
   const bytes = bytesOf(definition, reply);
   if (definition.keep !== "marker" && bytes.length > limits.keptReplyBytesMost) {
-    throw reasonError("REPLY_TOO_LARGE", `${sizeText(bytes.length, limits)}, so the command was rolled back`);
+    throw serverError("REPLY_TOO_LARGE", `${sizeText(bytes.length, limits)}, so the command was rolled back`);
   }
   return endingOfBytes(definition, bytes);
 }
@@ -168,7 +169,7 @@ export function answerOf(
     case "ran":
       return { mark: "ran", repeat, result: { reply: fromBinary(definition.method.output, outcome.reply) } };
     case "marker":
-      return { mark: "ran", repeat, result: { error: reasonError("ALREADY_RAN") } };
+      return { mark: "ran", repeat, result: { error: serverError("ALREADY_RAN") } };
     case "started":
       return refusal("OUTCOME_UNKNOWN");
     case "refused": {

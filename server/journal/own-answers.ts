@@ -2,8 +2,9 @@
  * The answers that the journal gives of its own, when neither a handler nor what is kept says something.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { reasonError, retryDetail } from "../../runtime/base/errors.ts";
-import { type Reason, reasons } from "../../runtime/base/reasons.ts";
+import { retryDetail } from "../../runtime/base/errors.ts";
+import type { ServerReason } from "../../runtime/base/reasons.ts";
+import { serverError, serverReasons } from "../../runtime/base/server-reasons.ts";
 import type { Answer } from "./answer.ts";
 
 /** When a try whose wait has ended should ask again. */
@@ -13,9 +14,9 @@ const fullRetryMsMost = 60_000;
 const fullRetryMsLeast = 1_000;
 
 /** The answer of a reason, with the reason's mark. */
-export function refusal(reason: Reason, what?: string, details: ConnectError["details"] = []): Answer {
-  const mark = reasons[reason].mark ?? "later";
-  return { mark, repeat: false, result: { error: reasonError(reason, what, { details }) } };
+export function refusal(reason: ServerReason, what?: string, details: ConnectError["details"] = []): Answer {
+  const { mark } = serverReasons[reason];
+  return { mark, repeat: false, result: { error: serverError(reason, what, { details }) } };
 }
 
 /** The caller's quota has no room for the ms given, as far as the store can tell. */

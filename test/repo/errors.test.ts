@@ -2,8 +2,15 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { ReasonSchema } from "../../gen/holdfast/v1/errors_pb.ts";
-import { reasonError } from "../../runtime/base/errors.ts";
-import { type Mark, type Reason, reasonNames, reasons } from "../../runtime/base/reasons.ts";
+import {
+  type ClientReason,
+  type Mark,
+  reasonNames,
+  reasonNumber,
+  reasons,
+  type ServerReason,
+} from "../../runtime/base/reasons.ts";
+import { isServerReason, serverError, serverReasons } from "../../runtime/base/server-reasons.ts";
 import { nextStep } from "../../runtime/call/retry.ts";
 import { read } from "./source-files.ts";
 
@@ -44,7 +51,7 @@ function codeName(code: Code): string {
 }
 
 /** How a once-command ends when its first try is refused with this mark. */
-function outcomeOf(mark: Mark, reason: Reason): string {
+function outcomeOf(mark: Mark, reason: ServerReason): string {
   const facts = {
     delivery: "repeatable",
     once: true,
@@ -54,7 +61,7 @@ function outcomeOf(mark: Mark, reason: Reason): string {
     mayHaveRun: false,
     noServer: false,
   } as const;
-  const next = nextStep({ kind: "refusal", error: reasonError(reason), mark }, facts);
+  const next = nextStep({ kind: "refusal", error: serverError(reason), mark }, facts);
   return next.kind === "end" ? next.outcome : next.kind;
 }
 
@@ -68,6 +75,9 @@ describe("the reasons", () => {
   it("have the generated code's numbers, each once", () => {
     const generated = ReasonSchema.values.map((value) => ({ name: value.localName, number: value.number }));
     expect(inProto).toEqual(generated);
+    for (const name of reasonNames) {
+      expect(inProto.find((entry) => entry.name === name)?.number).toBe(reasonNumber(name));
+    }
     expect(new Set(inProto.map((entry) => entry.number)).size).toBe(inProto.length);
   });
 
@@ -77,17 +87,19 @@ describe("the reasons", () => {
 });
 
 describe.each(reasonNames)("%s", (name) => {
-  const info = reasons[name];
+  const ofServer = isServerReason(name);
+  const info = ofServer ? serverReasons[name] : reasons[name];
+  const mark = ofServer ? serverReasons[name].mark : undefined;
   const described = page.get(name);
 
   it("has the code and the mark that the page says", () => {
     expect(described?.code).toBe(codeName(info.code));
-    expect(described?.mark).toBe(info.mark);
+    expect(described?.mark).toBe(mark);
   });
 
   it("ends a command as the page says", () => {
-    if (info.mark === "later") expect(described?.outcomes).toEqual([]);
-    else if (info.mark !== undefined) expect(described?.outcomes).toEqual([outcomeOf(info.mark, name)]);
+    if (mark === "later") expect(described?.outcomes).toEqual([]);
+    else if (ofServer && mark !== undefined) expect(described?.outcomes).toEqual([outcomeOf(mark, name)]);
     else expect(described?.outcomes).not.toEqual([]);
   });
 

@@ -18,9 +18,7 @@ export function post(
 }
 
 /** What an answer says of itself, and its error's code. */
-export async function told(
-  response: Response,
-): Promise<{
+export async function told(response: Response): Promise<{
   status: number;
   mark: string | null;
   server: string | null;

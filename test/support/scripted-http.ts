@@ -7,9 +7,9 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { ConnectionFault, type FaultKind } from "../../runtime/base/connection-fault.ts";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { HttpClient, HttpRequest } from "../../runtime/base/http-client.ts";
-import type { Mark, Reason } from "../../runtime/base/reasons.ts";
+import type { Mark, ServerReason } from "../../runtime/base/reasons.ts";
 import { onAbort } from "../../runtime/base/signals.ts";
 import { headerNames } from "../../runtime/call/headers.ts";
 import type { Platform } from "../../runtime/link/platform.ts";
@@ -79,7 +79,7 @@ export interface Answers {
   /** An error of our server. */
   error(code: Code, options?: ErrorOptions): Step;
   /** One of the server's own errors, as its table has it. */
-  reason(reason: Reason, options?: ErrorOptions & { readonly mark?: Mark }): Step;
+  reason(reason: ServerReason, options?: ErrorOptions & { readonly mark?: Mark }): Step;
   /** Any HTTP answer, without our header. */
   http(status: number, type: string | undefined, body: string, header?: HeadersInit): Step;
 }
@@ -122,7 +122,7 @@ export function answersOf(clock: VirtualClock): Answers {
     },
     error,
     reason: (reason, options = {}) => {
-      const thrown = reasonError(reason);
+      const thrown = serverError(reason);
       const details = [...thrown.details, ...(options.details ?? [])];
       return error(thrown.code, { message: thrown.rawMessage, ...options, details });
     },
