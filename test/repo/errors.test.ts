@@ -3,7 +3,6 @@ import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { ReasonSchema } from "../../gen/holdfast/v1/errors_pb.ts";
 import {
-  type ClientReason,
   type Mark,
   reasonNames,
   reasonNumber,

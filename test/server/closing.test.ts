@@ -40,6 +40,7 @@ test("what runs finishes, new work is refused with a time to come back, and conn
   await running;
   const busy = http2.connect(tally.address.url);
   await once(busy, "remoteSettings");
+  const gone = once(busy, "close").catch(() => undefined);
   const closing = tally.server.close({ within: 10_000 });
   const refused = await over2(busy);
   expect(refused).toMatchObject({ status: 503, mark: "later" });
@@ -48,7 +49,7 @@ test("what runs finishes, new work is refused with a time to come back, and conn
   release();
   expect(await early).toMatchObject({ status: 200, text: '{"total":"7"}' });
   await closing;
-  await once(busy, "close").catch(() => undefined);
+  await gone;
   agent.destroy();
 });
 
