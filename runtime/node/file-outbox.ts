@@ -26,9 +26,10 @@ export interface FileOutboxOptions {
   readonly random: Random;
 }
 
-/** A holder gives a sign this often, and is taken for dead without one for so long: below the promised 10 s. */
+/** A holder gives a sign this often, and is taken for dead without one for so long. The next one looks each second or
+ * two, and has sent its first entry within the promised 10 s. */
 const lockSignMs = 2_000;
-const lockStaleMs = 9_000;
+const lockStaleMs = 7_000;
 
 const ending = ".entry";
 /** Written by a process that died before it could rename it: it never was an entry. */
