@@ -9,6 +9,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
 import { handlerMostMs } from "../runtime/base/constants.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
+import { isHandlerRefusal } from "../runtime/base/handler-refusal.ts";
 import type { Log } from "../runtime/base/log.ts";
 import { type Carried, createContext } from "./context.ts";
 import { createTransaction } from "./transaction.ts";
@@ -110,17 +111,6 @@ async function runWithoutId(
   return settled(work, call.carried.signal, "unknown");
 }
 
-/** Refusals of a handler, which change nothing. */
-const refusalCodes: readonly Code[] = [
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.PermissionDenied,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
-  Code.Unimplemented,
-];
-
 /** The answer to work that nobody keeps, or, once the client waits no longer, that fact. */
 async function settled(
   work: Promise<Message>,
@@ -133,7 +123,7 @@ async function settled(
     return { mark: command ? "ran" : undefined, repeat: false, result: { reply } };
   } catch (thrown) {
     const error = thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Internal);
-    const refused = command && refusalCodes.includes(error.code);
+    const refused = command && isHandlerRefusal(error);
     return { mark: refused ? "refused" : faultMark, repeat: false, result: { error } };
   }
 }

@@ -2,19 +2,8 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type RecordRefusal, RecordRefusalSchema } from "../../gen/holdfast/store/v1/engine_pb.ts";
-import { reasonFrom, retryDelayMs } from "../../runtime/base/errors.ts";
-
-/** The codes by which a handler says no and would say it again: those that the journal keeps. */
-const refusalCodes: ReadonlySet<Code> = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.PermissionDenied,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
-  Code.Unimplemented,
-  Code.Aborted,
-]);
+import { reasonFrom } from "../../runtime/base/errors.ts";
+import { isHandlerRefusal } from "../../runtime/base/handler-refusal.ts";
 
 /** Texts and details beyond this are left out: a log is no place for what a client could make grow. */
 const refusalBytesMost = 1_024;
@@ -23,7 +12,7 @@ const refusalBytesMost = 1_024;
 export function isRefusal(thrown: unknown): thrown is ConnectError {
   if (!(thrown instanceof ConnectError)) return false;
   if (reasonFrom(thrown) === "REPLY_TOO_LARGE") return true;
-  return refusalCodes.has(thrown.code) && retryDelayMs(thrown) === undefined;
+  return isHandlerRefusal(thrown);
 }
 
 export function refusalOf(error: ConnectError): RecordRefusal {

@@ -9,6 +9,7 @@ import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import { reasonFrom } from "../../runtime/base/errors.ts";
+import { asksForNewTry, isHandlerRefusal } from "../../runtime/base/handler-refusal.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Outcome, RefusalDetail } from "../store/store.ts";
@@ -94,18 +95,6 @@ function endingOfBytes(definition: CommandDefinition, reply: Uint8Array): Settle
   return { kind: "settled", outcome, told, metadata: undefined, notKept: undefined };
 }
 
-/** By these codes a handler says no, and would say it again. Everything else may pass. */
-const refusalCodes: ReadonlySet<Code> = new Set([
-  Code.InvalidArgument,
-  Code.NotFound,
-  Code.AlreadyExists,
-  Code.PermissionDenied,
-  Code.FailedPrecondition,
-  Code.OutOfRange,
-  Code.Unimplemented,
-  Code.Aborted, // unless it asks for a new try by a RetryInfo
-]);
-
 /**
  * The end of a handler that threw.
  *
@@ -118,10 +107,8 @@ export function endingOfThrow(thrown: unknown, limits: KeptLimits, rolledBack?: 
     return { kind: "fault", error, cause: thrown, retries: false };
   }
   const details = thrown.details.map(detailOnWire);
-  const retries = details.some(({ type }) => type === "google.rpc.RetryInfo");
-  const refuses = refusalCodes.has(thrown.code) || thrown === rolledBack;
-  if (!refuses || (thrown.code === Code.Aborted && retries)) {
-    return { kind: "fault", error: thrown, cause: undefined, retries };
+  if (!isHandlerRefusal(thrown) && thrown !== rolledBack) {
+    return { kind: "fault", error: thrown, cause: undefined, retries: asksForNewTry(thrown) };
   }
   const outcome: Outcome = {
     kind: "refused",
