@@ -2,7 +2,7 @@
  * The packed package with another version of Connect, installed from a registry: runs only where
  * HOLDFAST_CONNECT names the version, such as `HOLDFAST_CONNECT=2.3.0 npm test -- other-connect`.
  */
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { root } from "../repo/source-files.ts";
@@ -32,6 +32,8 @@ it.skipIf(version === undefined)(
         "tsx",
       ];
       runIn(folder, "npm", install);
+      // A native package, built once for this machine.
+      symlinkSync(join(root, "node_modules/better-sqlite3"), join(folder, "node_modules/better-sqlite3"));
       expect(runIn(folder, "node", ["--import", "tsx", "board/demo.ts"])).toMatch(/^start: ok/m);
     } finally {
       packed[Symbol.dispose]();
