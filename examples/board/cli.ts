@@ -41,13 +41,19 @@ async function withLink(use: (link: Link) => Promise<void>, atStart: boolean): P
   }
 }
 
-/** The same for a call: what waits from earlier ones goes first. */
+/**
+ * The same for a call. What waits from earlier ones goes first, and a query does not wait for that; so the
+ * program stays until it has left, now that the server answers.
+ */
 function withBoard(
   use: (board: BoardClient, options: { timeoutMs?: number }) => Promise<void>,
 ): Promise<void> {
   const { budget } = program.opts<Settings>();
   const options = budget === undefined ? {} : { timeoutMs: budget * 1000 };
-  return withLink((link) => use(boardClient(link), options), true);
+  return withLink(async (link) => {
+    await use(boardClient(link), options);
+    if ((await link.outbox.list()).length > 0) await link.outbox.send();
+  }, true);
 }
 
 /** A command of an earlier run has left the outbox. */

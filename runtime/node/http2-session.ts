@@ -144,7 +144,8 @@ export class Http2Session {
   /** Ends it now; its streams are cut. */
   destroy(why = "is given up by this client"): void {
     const fault = new ConnectionFault("cut", `${this.#options.url.origin} ${why}`, { sent: true });
-    this.#session.destroy(fault, constants.NGHTTP2_CANCEL);
+    // For the server this is a goodbye: a program that ends is no error in its log.
+    this.#session.destroy(fault, constants.NGHTTP2_NO_ERROR);
     this.#socket.destroy();
     this.#end();
   }
