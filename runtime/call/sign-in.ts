@@ -43,6 +43,8 @@ export class SignIn {
   #asking: Promise<string | undefined> | undefined;
   #failures = 0;
   #askAgainAt = 0;
+  /** Aborts when who waits shall look anew: the link is back, or another person has signed in. */
+  #anew = new AbortController();
   /** Which person's tokens these are, counted: an answer that was asked for another one is not kept. */
   #person = 0;
 
@@ -78,28 +80,39 @@ export class SignIn {
   forget(): void {
     this.#known = undefined;
     this.#askAgainAt = 0;
+    this.#lookAnew();
   }
 
   /** Another person may have signed in: what the source was asked before counts for nobody any more. */
   restart(): void {
-    this.forget();
     this.#person += 1;
     this.#asking = undefined;
     this.#failures = 0;
+    this.forget();
+  }
+
+  #lookAnew(): void {
+    const before = this.#anew;
+    this.#anew = new AbortController();
+    before.abort();
   }
 
   async #ask(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
     for (;;) {
+      // Of many who waited out one failure the first asks again, and the others take what that brings.
+      if (this.#known !== undefined) return this.#known.token;
+      const until = AbortSignal.any([signal, this.#anew.signal]);
       const waitMs = this.#askAgainAt - this.#clock.monotonic();
-      if (waitMs > 0) await sleep(this.#clock, waitMs, signal);
+      if (waitMs > 0) await sleep(this.#clock, waitMs, until);
       signal.throwIfAborted();
+      if (waitMs > 0) continue;
       const person = this.#person;
       this.#asking ??= this.#askOnce(rejected, person);
       try {
-        const token = await untilAborted(this.#asking, signal);
+        const token = await untilAborted(this.#asking, until);
         if (person === this.#person) return token;
       } catch (error) {
-        if (signal.aborted) throw error;
+        signal.throwIfAborted();
         if (error instanceof SignInGone && person === this.#person) throw error;
       }
     }
