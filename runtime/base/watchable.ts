@@ -28,6 +28,9 @@ export class Source<T> implements Watchable<T> {
   #closed = false;
   readonly #subscribers = new Set<(value: T) => void>();
   readonly #closers = new Set<() => void>();
+  /** Changes that a subscriber made while another change is being told: theirs is the next turn. */
+  readonly #untold: T[] = [];
+  #telling = false;
 
   constructor(value: T) {
     this.#value = value;
@@ -46,11 +49,31 @@ export class Source<T> implements Watchable<T> {
     return () => this.#subscribers.delete(subscriber);
   };
 
-  /** Sets the value and tells everybody; a subscriber that throws keeps nobody else from hearing. */
+  /**
+   * Sets the value and tells everybody; a subscriber that throws keeps nobody else from hearing, and one that
+   * sets the value itself lets everybody hear of this change first.
+   */
   set(value: T): void {
     if (this.#closed) return;
     this.#value = value;
+    this.#untold.push(value);
+    if (this.#telling) return;
+    this.#telling = true;
+    while (this.#untold.length > 0) this.#tell(this.#untold.shift() as T);
+    this.#telling = false;
+    this.#endIfClosed();
+  }
+
+  /** No more changes: loops end, after those that are being told. */
+  close(): void {
+    this.#closed = true;
+    this.#endIfClosed();
+  }
+
+  #tell(value: T): void {
     for (const subscriber of [...this.#subscribers]) {
+      // One of those before it may have removed it.
+      if (!this.#subscribers.has(subscriber)) continue;
       try {
         subscriber(value);
       } catch (error) {
@@ -60,35 +83,37 @@ export class Source<T> implements Watchable<T> {
     }
   }
 
-  /** No more changes: loops end. */
-  close(): void {
-    this.#closed = true;
+  #endIfClosed(): void {
+    if (!this.#closed || this.#telling) return;
     for (const close of [...this.#closers]) close();
     this.#subscribers.clear();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<T, undefined> {
     const waiting: T[] = [this.#value];
-    let wake: (() => void) | undefined;
+    /** Reads that wait: a program may ask for several at once. */
+    const reads = new Set<() => void>();
+    const wake = (): void => {
+      for (const read of reads) read();
+      reads.clear();
+    };
     let ended = this.#closed;
     const end = (): void => {
       ended = true;
       unsubscribe();
       this.#closers.delete(end);
-      wake?.();
+      wake();
     };
     const unsubscribe = this.subscribe((value) => {
       if (waiting.push(value) > waitingCountMost) waiting.shift();
-      wake?.();
+      wake();
     });
     if (ended) unsubscribe();
     else this.#closers.add(end);
     return {
       next: async () => {
         while (waiting.length === 0 && !ended) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
+          await new Promise<void>((resolve) => reads.add(resolve));
         }
         // A value of T may be undefined, so the length is what counts.
         if (waiting.length > 0) return { done: false, value: waiting.shift() as T };
