@@ -79,6 +79,9 @@ export function normalizeUrl(url: string): URL {
     throw new TypeError(`linkOf: "${url}" has a query or a fragment, which a server's base URL has not`);
   }
   parsed.pathname = parsed.pathname.replace(/\/+$/, "");
+  // A lone "?" or "#" counts as none, and stays in the address unless it is taken out.
+  parsed.search = "";
+  parsed.hash = "";
   return parsed;
 }
 
