@@ -1,11 +1,13 @@
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import { outboxCountMost, outboxKeepMs } from "../../runtime/base/constants.ts";
+import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
+import type { OutboxStore } from "../../runtime/outbox/outbox-store.ts";
 import type { Settlement } from "../../runtime/outbox/settlements.ts";
 import { Tally } from "../gen/test/v1/tally_holdfast.ts";
 import { callWorld, positionOf } from "../support/call-world.ts";
-import { fault, hang } from "../support/scripted-http.ts";
-import { early, late, merging, none, outboxWorld } from "./outbox-world.ts";
+import { after, fault, hang } from "../support/scripted-http.ts";
+import { early, late, merging, none, outboxWorld, withoutLock } from "./outbox-world.ts";
 
 /** What a test sees of the requests: the ID and the bytes of each. */
 const idsOf = (world: ReturnType<typeof outboxWorld>): readonly string[] =>
@@ -451,28 +453,40 @@ it("equal commands without merge are two", async () => {
 });
 
 describe("two processes that share an outbox", () => {
-  it("never send an entry at the same time, and who made it learns its outcome", async () => {
-    await using world = outboxWorld();
-    const first = world.process();
+  /** Two processes with a command each send at once; gives how many tries were under way at most. */
+  async function mostAtOnce(store: OutboxStore): Promise<number> {
+    await using world = outboxWorld(store);
     world.http.otherwise = () => fault("cut");
     world.http.probe = () => fault("cut");
-    const { callId } = await world.failure(first.call(late, { amount: 1n }, { timeoutMs: 1_000 }));
-    const second = world.process();
-    await world.failure(second.call(late, { amount: 2n }, { timeoutMs: 1_000 }));
-    const settled = first.outbox.settled(callId!);
+    const both = [world.process(), world.process()];
+    const made: string[] = [];
+    for (const [at, link] of both.entries()) {
+      const error = await world.failure(link.call(late, { amount: BigInt(at) }, { timeoutMs: 1_000 }));
+      made.push(error.callId ?? "");
+    }
     let underWay = 0;
     let most = 0;
     world.http.probe = () => world.answers.ok();
     world.http.otherwise = () => {
       most = Math.max(most, ++underWay);
-      world.clock.timer(50, () => (underWay -= 1));
-      return { ...world.answers.ok({ total: 1n }), afterMs: 50 } as ReturnType<typeof world.answers.ok>;
+      // Longer than the two need to find the server back, one after the other.
+      world.clock.timer(8_000, () => (underWay -= 1));
+      return after(8_000, world.answers.ok({ total: 1n }));
     };
-    expect(await world.settled(settled, 120_000)).toMatchObject({ kind: "reply" });
+    const settled = both.map((link, at) => link.outbox.settled(made[at] ?? ""));
+    await world.settled(Promise.all(both.map((link) => link.outbox.send())), 120_000);
     await world.clock.advance(60_000);
-    expect(most).toBe(1);
-    expect(await first.outbox.list()).toEqual([]);
-    expect(await second.outbox.list()).toEqual([]);
+    for (const end of await Promise.all(settled)) expect(end).toMatchObject({ kind: "reply" });
+    for (const link of both) expect(await link.outbox.list()).toEqual([]);
+    return most;
+  }
+
+  it("never send at the same time, and who made an entry learns its outcome", async () => {
+    expect(await mostAtOnce(memoryOutbox())).toBe(1);
+  });
+
+  it("would send at the same time without the lock: what the rule above looks at can be seen", async () => {
+    expect(await mostAtOnce(withoutLock(memoryOutbox()))).toBe(2);
   });
 
   it("wait for each other's lock, and a call learns what the other has sent for it", async () => {
