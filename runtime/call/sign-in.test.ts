@@ -185,12 +185,27 @@ describe("another person", () => {
     expect(questions).toHaveLength(2);
   });
 
-  it("is not told that the old one's sign-in is gone", async () => {
+  it("is told nothing of how the old one's question failed", async () => {
+    const { clock, questions, signIn, answers } = answeredLater();
+    const waits = signIn.token(never);
+    await clock.settle();
+    signIn.restart();
+    const comes = signIn.token(never);
+    await clock.settle();
+    answers[0]?.fail(new SignInGone("the old one signed out"));
+    await clock.settle();
+    const joins = signIn.token(never);
+    await clock.settle();
+    expect(questions.map(({ at }) => at)).toEqual([0, 0]);
+    answers[1]?.give("new");
+    expect(await Promise.all([waits, comes, joins])).toEqual(["new", "new", "new"]);
+  });
+
+  it("is not kept waiting by a question of the old one that nobody answers", async () => {
     const { clock, signIn, answers } = answeredLater();
     const waits = signIn.token(never);
     await clock.settle();
     signIn.restart();
-    answers[0]?.fail(new SignInGone("the old one signed out"));
     await clock.settle();
     answers[1]?.give("new");
     expect(await waits).toBe("new");
