@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
-import { untilAborted } from "../base/signals.ts";
+import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "./backoff.ts";
 
 /** Why the token source is asked. */
@@ -101,20 +101,37 @@ export class SignIn {
     for (;;) {
       // Of many who waited out one failure the first asks again, and the others take what that brings.
       if (this.#known !== undefined) return this.#known.token;
-      const until = AbortSignal.any([signal, this.#anew.signal]);
-      const waitMs = this.#askAgainAt - this.#clock.monotonic();
-      if (waitMs > 0) await sleep(this.#clock, waitMs, until);
-      signal.throwIfAborted();
-      if (waitMs > 0) continue;
-      const person = this.#person;
-      this.#asking ??= this.#askOnce(rejected, person);
+      const until = new AbortController();
+      const forget = [signal, this.#anew.signal].map((each) => onAbort(each, (why) => until.abort(why)));
       try {
-        const token = await untilAborted(this.#asking, until);
-        if (person === this.#person) return token;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof SignInGone && person === this.#person) throw error;
+        const found = await this.#look(rejected, until.signal);
+        if (found !== undefined) return found.token;
+      } finally {
+        for (const each of forget) each();
       }
+      signal.throwIfAborted();
+    }
+  }
+
+  /** Waits out a failure, or asks; undefined when that gave no token, and the next look may. */
+  async #look(
+    rejected: string | undefined,
+    until: AbortSignal,
+  ): Promise<{ readonly token: string | undefined } | undefined> {
+    if (until.aborted) return undefined;
+    const waitMs = this.#askAgainAt - this.#clock.monotonic();
+    if (waitMs > 0) {
+      await sleep(this.#clock, waitMs, until);
+      return undefined;
+    }
+    const person = this.#person;
+    this.#asking ??= this.#askOnce(rejected, person);
+    try {
+      const token = await untilAborted(this.#asking, until);
+      return person === this.#person ? { token } : undefined;
+    } catch (error) {
+      if (error instanceof SignInGone && person === this.#person) throw error;
+      return undefined;
     }
   }
 
