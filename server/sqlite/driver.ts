@@ -13,16 +13,36 @@ export type DriverName = "node:sqlite" | "better-sqlite3";
 export type SqliteValue = string | number | bigint | Uint8Array | null;
 export type SqliteRow = Readonly<Record<string, SqliteValue>>;
 
+/** A row's values in the order of its columns. */
+export type SqliteValues = readonly SqliteValue[];
+
 export interface SqliteStatement {
   run(...values: readonly SqliteValue[]): { readonly changes: number | bigint };
   get(...values: readonly SqliteValue[]): unknown;
   all(...values: readonly SqliteValue[]): readonly unknown[];
 }
 
+/**
+ * A statement whose rows come as bare values: an object with a name for each column costs more than a small
+ * row's reading, and some are read for every command.
+ */
+export interface SqliteReader {
+  get(...values: readonly SqliteValue[]): SqliteValues | undefined;
+  all(...values: readonly SqliteValue[]): readonly SqliteValues[];
+}
+
+/** The part of both drivers' statement that is alike, and how each is told to leave the names out. */
+interface DriverStatement extends SqliteStatement {
+  /** Of better-sqlite3. */
+  raw?(on: true): unknown;
+  /** Of node:sqlite, from Node 22.16 on. */
+  setReturnArrays?(on: true): unknown;
+}
+
 /** The part of both drivers' database that is alike. */
 interface SqliteHandle {
   exec(sql: string): unknown;
-  prepare(sql: string): SqliteStatement;
+  prepare(sql: string): DriverStatement;
   close(): unknown;
   /** Of better-sqlite3. */
   readonly inTransaction?: boolean;
@@ -37,6 +57,8 @@ export interface SqliteConnection {
   readonly handle: unknown;
   exec(sql: string): void;
   prepare(sql: string): SqliteStatement;
+  /** Prepares a query whose columns have different names. */
+  prepareReader(sql: string): SqliteReader;
   /** Whether a transaction is open; true where the driver cannot tell. */
   readonly inTransaction: boolean;
   close(): void;
@@ -63,10 +85,27 @@ export function openConnection(file: string, wanted: DriverName | undefined): Sq
     handle,
     exec: (sql) => void handle.exec(sql),
     prepare: (sql) => handle.prepare(sql),
+    prepareReader: (sql) => readerOf(handle.prepare(sql)),
     get inTransaction() {
       return handle.inTransaction ?? handle.isTransaction ?? true;
     },
     close: () => void handle.close(),
+  };
+}
+
+function readerOf(statement: DriverStatement): SqliteReader {
+  if (statement.raw !== undefined || statement.setReturnArrays !== undefined) {
+    statement.raw?.(true);
+    statement.setReturnArrays?.(true);
+    return statement as unknown as SqliteReader;
+  }
+  const valuesOf = (row: unknown): SqliteValues => Object.values(row as SqliteRow);
+  return {
+    get: (...values) => {
+      const row = statement.get(...values);
+      return row === undefined ? undefined : valuesOf(row);
+    },
+    all: (...values) => statement.all(...values).map(valuesOf),
   };
 }
 

@@ -19,6 +19,7 @@ function setUp(failing: Record<string, string> = {}) {
     handle: undefined,
     exec: run,
     prepare: (sql) => ({ run: () => run(sql), get: () => undefined, all: () => [] }),
+    prepareReader: () => ({ get: () => undefined, all: () => [] }),
     inTransaction: true,
     close: () => undefined,
   };

@@ -43,21 +43,23 @@ interface CallRow {
   readonly details: string | null;
 }
 
-interface Dropped {
-  readonly quota: string;
-  readonly size_bytes: number;
-}
+/** A row that may go: its number, whose it is, what it costs and when it ended. */
+type Going = readonly [id: number, quota: string, sizeBytes: number, endedAtMs: number];
 
 export function keptCalls(connection: SqliteConnection): KeptCalls {
   const find = connection.prepare("SELECT * FROM holdfast_calls WHERE space = ? AND call_id = ?");
   const insert = connection.prepare(
     `INSERT INTO holdfast_calls (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
   );
-  const drop = connection.prepare("DELETE FROM holdfast_calls WHERE id = ? RETURNING quota, size_bytes");
-  const dropSettled = connection.prepare(
-    "DELETE FROM holdfast_calls WHERE lane_id = ? AND seq <= ? RETURNING quota, size_bytes",
-  );
-  const oldest = connection.prepare("SELECT id, ended_at_ms FROM holdfast_calls ORDER BY id LIMIT ?");
+  const started = goingOf(connection, "WHERE id = ?");
+  const settledIn = goingOf(connection, "WHERE lane_id = ? AND seq <= ?");
+  const oldest = goingOf(connection, "ORDER BY id LIMIT ?");
+  // A DELETE that returns what it took makes a table in memory for it, which costs more than to look first.
+  const drop = connection.prepare("DELETE FROM holdfast_calls WHERE id = ?");
+  const dropAll = (rows: readonly Going[]): readonly Going[] => {
+    for (const [id] of rows) drop.run(id);
+    return rows;
+  };
   const usage = usageOf(connection);
 
   return {
@@ -66,10 +68,8 @@ export function keptCalls(connection: SqliteConnection): KeptCalls {
       return row === undefined || row === null ? undefined : entryOf(key, row as CallRow);
     },
     change({ startedRow, lane, kept }) {
-      if (startedRow !== undefined) usage.add(drop.all(startedRow) as readonly Dropped[], -1);
-      const settled = (
-        lane === undefined ? [] : dropSettled.all(lane.row, lane.settled)
-      ) as readonly Dropped[];
+      if (startedRow !== undefined) usage.add(dropAll(started(startedRow)), -1);
+      const settled = lane === undefined ? [] : dropAll(settledIn(lane.row, lane.settled));
       if (kept === undefined) {
         usage.add(settled, -1);
         return;
@@ -79,24 +79,35 @@ export function keptCalls(connection: SqliteConnection): KeptCalls {
       insert.run(...claimColumns(kept, lane?.row), kept.outcome.kind, ...written, sizeBytes);
       // A client that works on and settles what it has got keeps as much as before.
       const [only] = settled;
-      const same = settled.length === 1 && only?.quota === kept.quota && only.size_bytes === sizeBytes;
+      const same = settled.length === 1 && only?.[1] === kept.quota && only[2] === sizeBytes;
       if (same) return;
       usage.add(settled, -1);
-      usage.add([{ quota: kept.quota, size_bytes: sizeBytes }], 1);
+      usage.add([[0, kept.quota, sizeBytes, 0]], 1);
     },
     dropOlder(beforeMs, countMost) {
-      const rows = oldest.all(countMost) as readonly { id: number; ended_at_ms: number }[];
-      const young = rows.findIndex((row) => row.ended_at_ms >= beforeMs);
-      const gone = (young < 0 ? rows : rows.slice(0, young)).flatMap(({ id }) => drop.all(id) as Dropped[]);
+      const rows = oldest(countMost);
+      const young = rows.findIndex(([, , , endedAtMs]) => endedAtMs >= beforeMs);
+      const gone = young < 0 ? rows : rows.slice(0, young);
+      dropAll(gone);
       usage.add(gone, -1);
       return gone.length;
     },
-    oldestMs: () => (oldest.get(1) as { ended_at_ms: number } | undefined)?.ended_at_ms,
+    oldestMs: () => oldest(1)[0]?.[3],
   };
 }
 
+function goingOf(
+  connection: SqliteConnection,
+  which: string,
+): (...values: readonly number[]) => readonly Going[] {
+  const query = connection.prepareReader(
+    `SELECT id, quota, size_bytes, ended_at_ms FROM holdfast_calls ${which}`,
+  );
+  return (...values) => query.all(...values) as unknown as readonly Going[];
+}
+
 /** Counts what each caller has. */
-function usageOf(connection: SqliteConnection): { add(rows: readonly Dropped[], sign: 1 | -1): void } {
+function usageOf(connection: SqliteConnection): { add(rows: readonly Going[], sign: 1 | -1): void } {
   const count = connection.prepare(
     `INSERT INTO holdfast_usage (quota, call_count, byte_count) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET call_count = call_count + excluded.call_count,
@@ -106,7 +117,7 @@ function usageOf(connection: SqliteConnection): { add(rows: readonly Dropped[], 
   return {
     add(rows, sign) {
       const changes = new Map<string, { calls: number; bytes: number }>();
-      for (const { quota, size_bytes: sizeBytes } of rows) {
+      for (const [, quota, sizeBytes] of rows) {
         const { calls, bytes } = changes.get(quota) ?? { calls: 0, bytes: 0 };
         changes.set(quota, { calls: calls + sign, bytes: bytes + sign * sizeBytes });
       }
