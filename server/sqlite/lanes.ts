@@ -23,7 +23,7 @@ export function lanesOf(connection: SqliteConnection): Lanes {
        (SELECT id FROM holdfast_lanes WHERE last_at_ms < ? ORDER BY last_at_ms LIMIT ?)`,
   );
   return {
-    advance({ lane_row: row, watermark, last_at_ms: lastAtMs }, space, lane, settled, nowMs) {
+    advance({ laneRow: row, watermark, lastAtMs }, space, lane, settled, nowMs) {
       if (row === null) return (insert.get(space, lane, settled, nowMs) as { id: number }).id;
       if (settled > (watermark ?? 0)) move.run(settled, row);
       if (Math.abs(nowMs - (lastAtMs ?? 0)) >= lastAtStepMs) touch.run(nowMs, row);

@@ -142,7 +142,7 @@ class OpenSqliteStore implements SqliteStore {
     try {
       const standing = this.#look(key, lane, quota);
       return {
-        kept: standing.call_row === null ? undefined : this.#calls.find(key),
+        kept: standing.callRow === null ? undefined : this.#calls.find(key),
         forgottenBeforeMs: this.facts.completeSinceMs,
         watermark: standing.watermark ?? 0,
         fullForMs: this.#fullForMs(standing),
@@ -158,10 +158,8 @@ class OpenSqliteStore implements SqliteStore {
   ): Promise<Committed> {
     return this.#add(() => {
       const standing = this.#own(() => this.#look(claim, claim.seat?.lane, undefined));
-      if (standing.call_row !== null && standing.kind !== "started") {
-        const entry = this.#own(() => this.#calls.find(claim));
-        if (entry !== undefined) return { kind: "taken", entry };
-      }
+      const entry = standing.callRow === null ? undefined : this.#own(() => this.#calls.find(claim));
+      if (entry !== undefined && entry.outcome.kind !== "started") return { kind: "taken", entry };
       const outcome = synchronous(decide(this.database));
       this.#own(() => this.#keep(claim, outcome, standing));
       return { kind: "kept" };
@@ -213,14 +211,14 @@ class OpenSqliteStore implements SqliteStore {
     const row =
       seat === undefined ? undefined : this.#lanes.advance(standing, space, seat.lane, settled, endedAtMs);
     this.#calls.change({
-      startedRow: standing.call_row ?? undefined,
+      startedRow: standing.callRow ?? undefined,
       lane: row === undefined ? undefined : { row, settled },
       kept: outcome === undefined ? undefined : { ...rest, outcome, endedAtMs },
     });
   }
 
   /** What the caller waits for when its quota is full: at the soonest, for the oldest call of all. */
-  #fullForMs({ call_count: callCount, byte_count: byteCount }: Standing): number | undefined {
+  #fullForMs({ callCount, byteCount }: Standing): number | undefined {
     const full = (callCount ?? 0) >= this.#callsPerCallerMost || (byteCount ?? 0) >= this.#bytesPerCallerMost;
     if (!full) return undefined;
     const oldestMs = this.#calls.oldestMs() ?? 0;
