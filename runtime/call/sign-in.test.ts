@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Random } from "../base/random.ts";
 import { virtualClock } from "../testing/virtual-clock.ts";
@@ -158,6 +159,13 @@ describe("who waits", () => {
     answers[0]?.give("t");
     expect(await other).toBe("t");
     expect(questions).toHaveLength(1);
+  });
+
+  it("leaves nothing on its signal", async () => {
+    const { signal } = new AbortController();
+    const { signIn } = asked(() => "t");
+    await signIn.token(signal);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("learns at once that the sign-in is gone", async () => {
