@@ -19,6 +19,10 @@ describe("a timer of the system's clock", () => {
     expect(fired).toHaveBeenCalledTimes(1);
   });
 
+  it("of NaN ms is a fault of the program, said at once", () => {
+    expect(() => systemClock.timer(Number.NaN, () => undefined)).toThrow(RangeError);
+  });
+
   it.each([systemMostMs, systemMostMs + 1, 3 * systemMostMs + 7])("of %s ms fires then, once", (delayMs) => {
     const fired = vi.fn();
     systemClock.timer(delayMs, fired);

@@ -33,6 +33,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   timer(delayMs, fn, options) {
+    if (Number.isNaN(delayMs)) throw new RangeError("a timer's delay is NaN: it would never come");
     const end = performance.now() + delayMs;
     let handle: ReturnType<typeof setTimeout> | undefined;
     const wait = (): void => {

@@ -50,6 +50,13 @@ describe("a server's URL", () => {
 });
 
 describe("options", () => {
+  it.each([
+    ["server", "holdfst", 'linkOf: server is "holdfst", it can be holdfast or plain'],
+    ["format", "proto", 'linkOf: format is "proto", it can be binary or json'],
+  ])("of a program without types: a misspelt %s is refused", (name, value, text) => {
+    expect(() => checkOptions({ [name]: value })).toThrow(new TypeError(text));
+  });
+
   it("may all be left out; a timing that is given replaces its default alone", () => {
     expect(checkOptions({})).toEqual(defaultTiming);
     expect(checkOptions({ timing: { budgetMs: 60_000 } })).toEqual({ ...defaultTiming, budgetMs: 60_000 });

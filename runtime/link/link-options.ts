@@ -99,6 +99,8 @@ export function checkOptions(options: LinkOptions): Timing {
   if (options.outbox?.folder !== undefined && options.outbox.store !== undefined) {
     throw new TypeError("linkOf: give the outbox a folder or a store, not both");
   }
+  oneOf("server", options.server, ["holdfast", "plain"]);
+  oneOf("format", options.format, ["binary", "json"]);
   for (const name of ["account", "session", "build"] as const) {
     const value = options[name];
     // They travel as headers, in ASCII.
@@ -109,6 +111,13 @@ export function checkOptions(options: LinkOptions): Timing {
   const timing = { ...defaultTiming, ...options.timing };
   assertTiming(timing);
   return timing;
+}
+
+/** For programs without types: a misspelt word would quietly mean the default. */
+function oneOf(name: string, value: string | undefined, allowed: readonly string[]): void {
+  if (value !== undefined && !allowed.includes(value)) {
+    throw new TypeError(`linkOf: ${name} is "${value}", it can be ${allowed.join(" or ")}`);
+  }
 }
 
 /** The first option in which two differ: values by value, functions and other objects by identity. */
