@@ -11,6 +11,7 @@ import { handlerMostMs } from "../runtime/base/constants.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import { isHandlerRefusal } from "../runtime/base/handler-refusal.ts";
 import type { Log } from "../runtime/base/log.ts";
+import { untilAborted } from "../runtime/base/signals.ts";
 import { type Carried, createContext } from "./context.ts";
 import { createTransaction } from "./transaction.ts";
 import type { ReplyAgain } from "./engine/reply-again.ts";
@@ -122,7 +123,9 @@ async function settled(
     const reply = await untilAborted(work, waiting);
     return { mark: command ? "ran" : undefined, repeat: false, result: { reply } };
   } catch (thrown) {
-    const error = thrown instanceof ConnectError ? thrown : ConnectError.from(thrown, Code.Internal);
+    // The handler's own end is a ConnectError already; else it is the signal's reason, in its own words.
+    const error =
+      thrown instanceof ConnectError ? thrown : new ConnectError("the client is gone", Code.Canceled);
     const refused = command && isHandlerRefusal(error);
     return { mark: refused ? "refused" : faultMark, repeat: false, result: { error } };
   }
@@ -173,17 +176,4 @@ export function contextParts(
 ): Parameters<typeof createContext>[0] {
   const { caller, session, deadline } = guest;
   return { caller, session, deadline, callId: guest.call?.id, log: parts.log, clock: parts.clock };
-}
-
-/** The promise's outcome, or the signal's reason if that comes first; a later rejection is nobody's. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const gone = (): void => {
-      const reason: unknown = signal.reason;
-      reject(reason instanceof ConnectError ? reason : new ConnectError("the client is gone", Code.Canceled));
-    };
-    if (signal.aborted) gone();
-    else signal.addEventListener("abort", gone, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", gone));
-  });
 }
