@@ -15,12 +15,6 @@ import type { Caller, CommandContext } from "../../runtime/base/handlers.ts";
 /** Any service's definition, as the generator writes it. */
 export type AnyService = ServiceDefinition<never>;
 
-/** The names of a service's commands. */
-export type CommandName<Service extends AnyService> = {
-  [Name in keyof Service["$methods"]]: Service["$methods"][Name] extends CommandDefinition ? Name : never;
-}[keyof Service["$methods"]] &
-  string;
-
 /** The handlers that a server of the service implements. */
 export type HandlersOf<Service extends AnyService> =
   Service extends ServiceDefinition<infer Handlers> ? Handlers : never;
