@@ -93,6 +93,12 @@ export interface PlainStreamDefinition<
     | DescMethodBiDiStreaming<I, O>;
 }
 
+/** A live value of a held object: the whole value first, then each change. */
+export interface StateDefinition<O extends DescMessage = DescMessage> {
+  readonly kind: "state";
+  readonly method: DescMethodServerStreaming<DescMessage, O>;
+}
+
 /** A method that is one request and one reply. */
 export type UnaryDefinition<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> =
   | QueryDefinition<I, O>
@@ -102,6 +108,9 @@ export type UnaryDefinition<I extends DescMessage = DescMessage, O extends DescM
 
 /** Any method. */
 export type MethodDefinition = UnaryDefinition | StreamDefinition | PlainStreamDefinition;
+
+/** What a held object can have. */
+export type MemberDefinition = QueryDefinition | CommandDefinition | SignalDefinition | StateDefinition;
 
 /**
  * A service. Generated code adds one member for each method, under the method's TypeScript name; the
@@ -115,6 +124,41 @@ export interface ServiceDefinition<Handlers = unknown> {
   readonly $methods: Readonly<Record<string, MethodDefinition>>;
   /** Never set: it ties the handlers' type to the definition. */
   readonly $handlers?: (handlers: Handlers) => void;
+}
+
+/** What of an object's members a holder of one kind has. */
+export interface VariantDefinition {
+  readonly name: string;
+  /** TypeScript names, in the schema's order. */
+  readonly members: readonly string[];
+}
+
+/**
+ * A held object: a service whose methods belong to one thing that is named by params.
+ *
+ * @typeParam Ref - what a holder gets; a type alone.
+ * @typeParam Implementation - what a factory returns; a type alone.
+ */
+export interface ObjectDefinition<
+  Params extends DescMessage = DescMessage,
+  Ref = unknown,
+  Implementation = unknown,
+> {
+  readonly $service: DescService;
+  /** By their TypeScript names, in the schema's order. */
+  readonly $members: Readonly<Record<string, MemberDefinition>>;
+  readonly $params: Params;
+  /** Ms that it stays warm after its last reference. */
+  readonly $lingerMs: number;
+  /** Ms that a `get` or a parked call waits for it. */
+  readonly $readyTimeoutMs: number;
+  /** At least one; the last is the default. A schema without variants has one, named "". */
+  readonly $variants: readonly VariantDefinition[];
+  /** Commands of one reference start one after the other. */
+  readonly $serial: boolean;
+  /** Never set: they tie the types to the definition. */
+  readonly $reference?: () => Ref;
+  readonly $implementation?: (implementation: Implementation) => void;
 }
 
 /** Whether a server may be asked to run this twice without harm, or runs it once by its call ID. */
