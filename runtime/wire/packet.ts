@@ -1,0 +1,114 @@
+/**
+ * Packets: lists of link messages, packed by one codec.
+ *
+ * What one end says in one turn of its event loop goes out as one packet: many small messages then cost one
+ * frame and one system call, with no timer and no delay.
+ *
+ * Source: design "Wires".
+ */
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { type Payload, PayloadSchema } from "../../gen/holdfast/link/v1/link_pb.ts";
+import { CodecError } from "../codec/codec-error.ts";
+import type { Codec, Plain } from "../codec/codec.ts";
+import { fillSlot, openSlot } from "../codec/slot.ts";
+import { packetBytesAim, packetMessageCountMost } from "./wire.ts";
+
+/** Some messages as one packet. */
+export function writePacket<Desc extends DescMessage>(
+  codec: Codec,
+  desc: Desc,
+  messages: readonly MessageShape<Desc>[],
+): Uint8Array {
+  return codec.packList(messages.map((message) => codec.shape(desc, message)));
+}
+
+/**
+ * The messages of a packet.
+ *
+ * @throws CodecError for bytes that are not one.
+ */
+export function readPacket<Desc extends DescMessage>(
+  codec: Codec,
+  desc: Desc,
+  packet: Uint8Array,
+): MessageShape<Desc>[] {
+  return codec.unpackList(packet).map((plain) => codec.unshape(desc, plain));
+}
+
+/** A user's message, to be put inside a link message that the same codec will write. */
+export function payloadOf<Desc extends DescMessage>(
+  codec: Codec,
+  desc: Desc,
+  message: MessageShape<Desc>,
+): Payload {
+  return fillSlot(PayloadSchema, codec.shape(desc, message));
+}
+
+/** The same of a message that is shaped already: one encoding for many receivers. */
+export function payloadOfPlain(plain: Plain): Payload {
+  return fillSlot(PayloadSchema, plain);
+}
+
+/**
+ * The user's message that a link message carries.
+ *
+ * @throws CodecError when it is not there, or is not of this type.
+ */
+export function messageIn<Desc extends DescMessage>(
+  codec: Codec,
+  desc: Desc,
+  payload: Payload | undefined,
+): MessageShape<Desc> {
+  if (payload === undefined) throw new CodecError(`a ${desc.typeName} is missing`);
+  return codec.unshape(desc, openSlot(PayloadSchema, payload));
+}
+
+/** Gathers what one end says in a turn, and sends it as packets when the turn is over. */
+export class PacketQueue<Desc extends DescMessage> {
+  readonly #codec: Codec;
+  readonly #desc: Desc;
+  readonly #send: (packet: Uint8Array) => void;
+  #waiting: Plain[] = [];
+  #scheduled = false;
+
+  constructor(codec: Codec, desc: Desc, send: (packet: Uint8Array) => void) {
+    this.#codec = codec;
+    this.#desc = desc;
+    this.#send = send;
+  }
+
+  /**
+   * Adds a message, as it is now.
+   *
+   * @throws CodecError for one that does not fit its types; the others go out all the same.
+   */
+  add(message: MessageShape<Desc>): void {
+    this.#waiting.push(this.#codec.shape(this.#desc, message));
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    // After every promise of this turn: what they say belongs to it.
+    queueMicrotask(() => queueMicrotask(() => this.flush()));
+  }
+
+  /** Sends what waits, now: before a close, and for who cannot wait for the turn's end. */
+  flush(): void {
+    this.#scheduled = false;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let at = 0; at < waiting.length; at += packetMessageCountMost) {
+      this.#sendAimed(waiting.slice(at, at + packetMessageCountMost));
+    }
+  }
+
+  /** Halves a packet that came out too large, down to messages that go alone. */
+  #sendAimed(plains: readonly Plain[]): void {
+    const packet = this.#codec.packList(plains);
+    if (packet.length <= packetBytesAim || plains.length === 1) {
+      this.#send(packet);
+      return;
+    }
+    const half = plains.length >> 1;
+    this.#sendAimed(plains.slice(0, half));
+    this.#sendAimed(plains.slice(half));
+  }
+}
