@@ -17,7 +17,10 @@ export type SqliteRow = Readonly<Record<string, SqliteValue>>;
 export type SqliteValues = readonly SqliteValue[];
 
 export interface SqliteStatement {
-  run(...values: readonly SqliteValue[]): { readonly changes: number | bigint };
+  run(...values: readonly SqliteValue[]): {
+    readonly changes: number | bigint;
+    readonly lastInsertRowid: number | bigint;
+  };
   get(...values: readonly SqliteValue[]): unknown;
   all(...values: readonly SqliteValue[]): readonly unknown[];
 }

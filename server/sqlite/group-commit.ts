@@ -1,7 +1,8 @@
 /**
  * Commands that arrive together share one commit, and so one sync to disk, which is what a durable command
- * costs. Each has a savepoint of its own, so one that fails takes nothing with it. Nobody is answered before
- * the commit has returned.
+ * costs. What a user's callback writes has a savepoint of its own, so one that fails takes nothing with it. The
+ * store's own statements have none: SQLite copies each page that they change for it, and when one of them fails
+ * something is wrong with the file. Nobody is answered before the commit has returned.
  *
  * A whole batch runs in one synchronous piece, from its BEGIN to its COMMIT. Were the turn given up in between,
  * a query on the same connection would read what is not durable yet and could show it to a client. What
@@ -24,7 +25,12 @@ export interface GroupCommitParts {
   readonly writesMost: number;
   /** Makes an error of SQLite one of the store. */
   readonly explain: (error: unknown) => StoreError;
+  /** Writes that were applied do not stand: what is remembered of them is wrong. */
+  readonly lost: () => void;
 }
+
+/** Runs statements of a user's callback: when they throw, nothing of them stands, and the error is theirs. */
+export type Guard = <T>(statements: () => T) => T;
 
 /** A batch takes in no more after this, so that its first write is not kept waiting by the last. */
 const batchMsMost = 5;
@@ -36,7 +42,7 @@ const lockRetryMsLeast = 1;
 const lockRetryMsMost = 50;
 
 interface Write {
-  readonly apply: () => unknown;
+  readonly apply: (guard: Guard) => unknown;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -63,12 +69,16 @@ export class GroupCommit {
   #lockRetryMs = lockRetryMsLeast;
   /** So many writes get a commit of their own, to find the one that none can be made with. */
   #aloneCount = 0;
+  /** What the write at work threw inside its guard. */
+  #guarded: { readonly error: unknown } | undefined;
+  readonly #guard: Guard;
   #refusal: StoreError | undefined;
   #idle: (() => void)[] = [];
 
   constructor(parts: GroupCommitParts) {
     const { connection } = parts;
     this.#parts = parts;
+    this.#guard = (statements) => this.#runGuarded(statements);
     this.#begin = connection.prepare("BEGIN IMMEDIATE");
     this.#commit = connection.prepare("COMMIT");
     this.#savepoint = connection.prepare("SAVEPOINT holdfast");
@@ -82,10 +92,11 @@ export class GroupCommit {
   }
 
   /**
-   * Runs `apply` in the next batch. Resolves with what it returned once that is durable; rejects with what it
-   * threw, and then nothing of it stands.
+   * Runs `apply` in the next batch. Resolves with what it returned once that is durable. What its `guard` throws
+   * it hands on before it has written anything of its own; the promise rejects with that, and nothing of it
+   * stands. Any other error of `apply` rolls the whole batch back.
    */
-  add<T>(apply: () => T): Promise<T> {
+  add<T>(apply: (guard: Guard) => T): Promise<T> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ apply, resolve, reject });
@@ -166,30 +177,46 @@ export class GroupCommit {
   }
 
   #apply(write: Write): Settle {
-    const { connection } = this.#parts;
-    this.#savepoint.run();
+    this.#guarded = undefined;
     let value: unknown;
     try {
-      value = write.apply();
+      value = write.apply(this.#guard);
     } catch (error) {
-      if (!connection.inTransaction) throw error;
-      this.#rollBackTo.run();
-      this.#release.run();
+      const guarded = (this.#guarded as { readonly error: unknown } | undefined)?.error === error;
+      if (!guarded || !this.#parts.connection.inTransaction) throw error;
       return () => write.reject(error);
     }
-    if (!connection.inTransaction) throw new Error("a transaction's callback ended the transaction itself");
-    this.#release.run();
     return () => write.resolve(value as never);
   }
 
+  #runGuarded<T>(statements: () => T): T {
+    const { connection } = this.#parts;
+    let value: T;
+    this.#savepoint.run();
+    try {
+      value = statements();
+    } catch (error) {
+      this.#guarded = { error };
+      if (connection.inTransaction) {
+        this.#rollBackTo.run();
+        this.#release.run();
+      }
+      throw error;
+    }
+    if (!connection.inTransaction) throw new Error("a transaction's callback ended the transaction itself");
+    this.#release.run();
+    return value;
+  }
+
   /**
-   * The transaction is gone in the middle of a batch: the disk is full, or a callback has said COMMIT or
+   * A batch cannot go on: the disk is full, a statement of the store failed, or a callback has said COMMIT or
    * ROLLBACK. What was written before a COMMIT of a callback stands, with its key, and its repeat is told so.
    */
   #lose(taken: readonly Write[], cause: unknown): readonly Settle[] {
     this.#rollBack();
     const said = cause instanceof Error ? cause.message : String(cause);
-    const error = new StoreError(`a batch of commands was rolled back: ${said}`, false, cause);
+    const broken = cause instanceof StoreError && cause.broken;
+    const error = new StoreError(`a batch of commands was rolled back: ${said}`, broken, cause);
     return taken.map((write) => () => write.reject(error));
   }
 
@@ -217,6 +244,7 @@ export class GroupCommit {
   }
 
   #rollBack(): void {
+    this.#parts.lost();
     try {
       if (this.#parts.connection.inTransaction) this.#parts.connection.exec("ROLLBACK");
     } catch {

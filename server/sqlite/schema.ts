@@ -8,9 +8,10 @@ export const steps: readonly MigrationStep[] = [
   {
     version: 1,
     leastVersion: 1,
-    // A lane has a number, so that the index by which settled calls are dropped stays small. Calls are purged in
-    // the order of their rows, which is that of their ends, so they need no index by time. Usage is counted in a
-    // table and not at the start, which would read every key.
+    // A lane has a number, so that the index by which settled calls are dropped stays small. A call carries what its
+    // lane was settled up to, so that a command writes no row of its lane. Calls are purged in the order of their
+    // rows, which is that of their ends, so they need no index by time. Usage is counted in a table and not at the
+    // start, which would read every key.
     statements: `
       CREATE TABLE holdfast_meta (
         name TEXT PRIMARY KEY,
@@ -37,16 +38,13 @@ export const steps: readonly MigrationStep[] = [
         print_schema BLOB NOT NULL,
         print BLOB NOT NULL,
         lane_id INTEGER,
-        lane TEXT,
         seq INTEGER,
+        settled INTEGER,
         first_sent_ms INTEGER,
         ended_at_ms INTEGER NOT NULL,
         kind TEXT NOT NULL,
         reply BLOB,
-        code INTEGER,
-        reason TEXT,
-        message TEXT,
-        details TEXT,
+        refusal TEXT,
         size_bytes INTEGER NOT NULL,
         UNIQUE (space, call_id)
       );

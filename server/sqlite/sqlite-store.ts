@@ -104,6 +104,7 @@ class OpenSqliteStore implements SqliteStore {
   readonly #calls: KeptCalls;
   readonly #lanes: Lanes;
   readonly #look: ReturnType<typeof standingOf>;
+  readonly #free = new KnownFree();
   /** Whether something was committed since the last mark. */
   #changed = false;
   #markedAtMs: number;
@@ -121,6 +122,7 @@ class OpenSqliteStore implements SqliteStore {
       clock,
       writesMost: options.commandsPerCommitMost ?? 64,
       explain: (error) => storeErrorOf(error, opened.file),
+      lost: () => this.#lanes.forget(),
     });
     this.#calls = keptCalls(connection);
     this.#lanes = lanesOf(connection);
@@ -140,11 +142,12 @@ class OpenSqliteStore implements SqliteStore {
   async find(key: CallKey, lane: string | undefined, quota?: string): Promise<Found> {
     this.#assertOpen();
     try {
-      const standing = this.#look(key, lane, quota);
+      const standing = this.#look(key, quota);
+      if (standing.callRow === null) this.#free.add(key);
       return {
         kept: standing.callRow === null ? undefined : this.#calls.find(key),
         forgottenBeforeMs: this.facts.completeSinceMs,
-        watermark: standing.watermark ?? 0,
+        watermark: lane === undefined ? 0 : this.#lanes.watermark(key.space, lane),
         fullForMs: this.#fullForMs(standing),
       };
     } catch (error) {
@@ -156,18 +159,23 @@ class OpenSqliteStore implements SqliteStore {
     claim: Claim,
     decide: (tx: Tx) => Outcome | undefined | Promise<Outcome | undefined>,
   ): Promise<Committed> {
-    return this.#add(() => {
-      const standing = this.#own(() => this.#look(claim, claim.seat?.lane, undefined));
-      const entry = standing.callRow === null ? undefined : this.#own(() => this.#calls.find(claim));
+    return this.#commits.add((guard) => {
+      const startedRow = this.#free.take(claim) ? null : this.#own(() => this.#look(claim, undefined).callRow);
+      const entry = startedRow === null ? undefined : this.#own(() => this.#calls.find(claim));
       if (entry !== undefined && entry.outcome.kind !== "started") return { kind: "taken", entry };
-      const outcome = synchronous(decide(this.database));
-      this.#own(() => this.#keep(claim, outcome, standing));
+      const outcome = guard(() => synchronous(decide(this.database)));
+      this.#own(() => this.#keep(claim, outcome, startedRow ?? undefined));
+      this.#changed = true;
       return { kind: "kept" };
     });
   }
 
   write<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
-    return this.#add(() => synchronous(work(this.database)));
+    return this.#commits.add((guard) => {
+      const result = guard(() => synchronous(work(this.database)));
+      this.#changed = true;
+      return result;
+    });
   }
 
   async purge(countMost: number): Promise<number> {
@@ -176,6 +184,7 @@ class OpenSqliteStore implements SqliteStore {
     const droppedCount = await this.#commits.add(() =>
       this.#own(() => {
         const callCount = this.#calls.dropOlder(beforeMs, countMost);
+        this.#lanes.forget();
         return callCount + this.#lanes.dropOlder(beforeMs, countMost - callCount);
       }),
     );
@@ -198,23 +207,16 @@ class OpenSqliteStore implements SqliteStore {
     }
   }
 
-  /** Adds a write of a caller's to the next batch. */
-  async #add<T>(apply: () => T): Promise<T> {
-    const result = await this.#commits.add(apply);
-    this.#changed = true;
-    return result;
-  }
-
-  #keep({ settled, ...rest }: Claim, outcome: Outcome | undefined, standing: Standing): void {
-    const { space, seat } = rest;
+  #keep(claim: Claim, outcome: Outcome | undefined, startedRow: number | undefined): void {
+    const { space, seat, settled } = claim;
     const endedAtMs = this.#now();
-    const row =
-      seat === undefined ? undefined : this.#lanes.advance(standing, space, seat.lane, settled, endedAtMs);
-    this.#calls.change({
-      startedRow: standing.callRow ?? undefined,
-      lane: row === undefined ? undefined : { row, settled },
-      kept: outcome === undefined ? undefined : { ...rest, outcome, endedAtMs },
-    });
+    if (seat === undefined) {
+      this.#calls.change({ claim, outcome, endedAtMs, startedRow, lane: undefined, passed: [] });
+      return;
+    }
+    const [lane, passed] = this.#lanes.advance(space, seat.lane, settled, endedAtMs);
+    this.#calls.change({ claim, outcome, endedAtMs, startedRow, lane, passed });
+    if (outcome === undefined) this.#lanes.note(lane);
   }
 
   /** What the caller waits for when its quota is full: at the soonest, for the oldest call of all. */
@@ -242,6 +244,25 @@ class OpenSqliteStore implements SqliteStore {
     this.#opened.remark();
     this.#changed = false;
     this.#markedAtMs = this.#clock.monotonic();
+  }
+}
+
+/**
+ * Keys that were looked up and not found. One server owns the file, so such a key stays free until a commit of
+ * this process takes it, and the commit need not look again.
+ */
+class KnownFree {
+  /** By ID alone: where two callers have chosen the same one, only the last is known. */
+  readonly #spaces = new Map<string, string>();
+
+  add({ space, id }: CallKey): void {
+    if (this.#spaces.size >= 10_000) this.#spaces.clear(); // of calls that were looked up and never kept
+    this.#spaces.set(id, space);
+  }
+
+  /** Whether the key is known to be free; from now on it is not. */
+  take({ space, id }: CallKey): boolean {
+    return this.#spaces.get(id) === space && this.#spaces.delete(id);
   }
 }
 
