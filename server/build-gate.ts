@@ -6,7 +6,6 @@
  */
 import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Log } from "../runtime/base/log.ts";
-import { headerNames } from "../runtime/call/headers.ts";
 import { Code, ConnectError } from "@connectrpc/connect";
 
 /** A client's build as it names itself. */
@@ -33,12 +32,15 @@ const buildPattern = /^[\x20-\x7e]{1,128}$/;
 const numbersPattern = /^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?/;
 
 /**
- * Looks at a request's build.
+ * Looks at a client's build.
  *
- * @returns a function that throws BUILD_REFUSED for a request that is not served.
+ * @returns a function that throws BUILD_REFUSED for a build that is not served; undefined: the client names none.
  * @throws TypeError for a server build that cannot be told to clients.
  */
-export function createBuildGate(build: BuildOptions | undefined, log: Log): (header: Headers) => void {
+export function createBuildGate(
+  build: BuildOptions | undefined,
+  log: Log,
+): (client: string | undefined) => void {
   if (build === undefined) return () => undefined;
   if (!buildPattern.test(build.id) || /["\\]/.test(build.id)) {
     throw new TypeError(
@@ -46,11 +48,10 @@ export function createBuildGate(build: BuildOptions | undefined, log: Log): (hea
     );
   }
   const { accepts } = build;
-  return (header) => {
-    const id = header.get(headerNames.build);
-    if (accepts === undefined || id === null) return;
+  return (id) => {
+    if (accepts === undefined || id === undefined) return;
     if (!buildPattern.test(id))
-      throw serverError("BUILD_REFUSED", "the header holdfast-build cannot be read");
+      throw serverError("BUILD_REFUSED", "the name of the client's build cannot be read");
     if (asked(accepts, parseBuild(id), log)) return;
     throw serverError("BUILD_REFUSED", `the server (build ${build.id}) does not accept build ${id}`);
   };

@@ -27,7 +27,11 @@ export interface SignIn {
   readonly by: string;
   /** What it may do: for the handlers. Default: nothing. */
   readonly grants?: readonly string[];
-  /** Ms since 1970 at which the sign-in ends. Default: never. */
+  /**
+   * Ms since 1970 at which the sign-in ends, such as a token's `exp` times 1000. Requests are judged one by one; a
+   * stream that is open then comes back and is judged anew, and a wire is asked for a new token a minute before.
+   * Default: never.
+   */
   readonly until?: number;
 }
 
@@ -43,13 +47,20 @@ export type Authenticate = (request: SignInRequest) => SignIn | undefined | Prom
 /** An `authenticate` that takes longer is a fault of the server. */
 export const signInMsMost = 5_000;
 
-const anonymous: Caller = { by: undefined, grants: [] };
+/** A sign-in that was accepted. */
+export interface SignedIn {
+  readonly caller: Caller;
+  /** Ms since 1970 at which it ends; undefined: never. */
+  readonly until: number | undefined;
+}
+
+const anonymous: SignedIn = { caller: { by: undefined, grants: [] }, until: undefined };
 
 /** Asks `authenticate` within its time, and reads what it says. Rejects with a ConnectError. */
 export async function signIn(
   request: SignInRequest,
   parts: { readonly authenticate: Authenticate | undefined; readonly clock: Clock; readonly log: Log },
-): Promise<Caller> {
+): Promise<SignedIn> {
   const { authenticate, clock, log } = parts;
   if (authenticate === undefined) return anonymous;
   const found = await asked(authenticate, request, clock).catch((error: unknown) => {
@@ -63,7 +74,7 @@ export async function signIn(
   if (found.until !== undefined && found.until <= clock.now()) {
     throw serverError("SIGN_IN_REFUSED", "the sign-in has ended");
   }
-  return { by: found.by, grants: found.grants ?? [] };
+  return { caller: { by: found.by, grants: found.grants ?? [] }, until: found.until };
 }
 
 /** The token of a request. */

@@ -11,7 +11,7 @@ import type { Caller } from "../runtime/base/handlers.ts";
 import { type CallHeader, headerNames, isId, parseCallHeader } from "../runtime/call/headers.ts";
 import { type Admission, type Turn, freeTurn } from "./admission.ts";
 import type { Sender } from "./caller-tag.ts";
-import { bearerToken, type SignInRequest } from "./caller.ts";
+import { bearerToken, type SignedIn, type SignInRequest } from "./caller.ts";
 import type { Entered } from "./http/exchange.ts";
 import type { Arrival } from "./http/routes.ts";
 import type { CallerKey } from "./journal/answer.ts";
@@ -19,6 +19,8 @@ import type { CallerKey } from "./journal/answer.ts";
 /** A request that was let in. */
 export interface Guest extends Entered {
   readonly caller: Caller;
+  /** Ms since 1970 at which the sign-in ends; undefined: never. */
+  readonly until: number | undefined;
   readonly key: CallerKey;
   /** Of a command with a call ID. */
   readonly call: CallHeader | undefined;
@@ -35,8 +37,8 @@ export interface EntranceParts {
   /** The error that new work is refused with; undefined: the server is open. */
   readonly refusal: () => ConnectError | undefined;
   /** Throws for a build that is not served. */
-  readonly buildGate: (header: Headers) => void;
-  readonly signIn: (request: SignInRequest) => Promise<Caller>;
+  readonly buildGate: (build: string | undefined) => void;
+  readonly signIn: (request: SignInRequest) => Promise<SignedIn>;
   readonly callerKey: (sender: Sender) => CallerKey;
   readonly admission: Admission;
 }
@@ -49,8 +51,13 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
     if (refusal !== undefined) throw refusal;
   };
   assertOpen();
-  parts.buildGate(header);
-  const caller = await parts.signIn({ token: bearerToken(header), headers: header, address, via: "http" });
+  parts.buildGate(header.get(headerNames.build) ?? undefined);
+  const { caller } = await parts.signIn({
+    token: bearerToken(header),
+    headers: header,
+    address,
+    via: "http",
+  });
   const key = parts.callerKey({ by: caller.by, anon: anonymousSecret(header), address });
   const call = callOf(definition, header);
   const turn = turnOf(arrival, key, parts.admission);
@@ -65,6 +72,7 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
     tag: key.tag,
     leave: () => turn.leave(),
     caller,
+    until,
     key,
     call,
     expectedTag: header.get(headerNames.for) ?? undefined,
