@@ -52,7 +52,7 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
   };
   assertOpen();
   parts.buildGate(header.get(headerNames.build) ?? undefined);
-  const { caller } = await parts.signIn({
+  const { caller, until } = await parts.signIn({
     token: bearerToken(header),
     headers: header,
     address,
