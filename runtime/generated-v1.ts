@@ -6,10 +6,12 @@ export type { MessageInitShape } from "@bufbuild/protobuf";
 export type {
   CommandDefinition,
   HeartbeatDefinition,
+  ObjectDefinition,
   PlainStreamDefinition,
   QueryDefinition,
   ServiceDefinition,
   SignalDefinition,
+  StateDefinition,
   StreamDefinition,
 } from "./base/definition.ts";
 export type {
@@ -19,6 +21,7 @@ export type {
   StreamContext,
 } from "./base/handlers.ts";
 export type { CallOptions, Calls, StreamOptions } from "./base/calls.ts";
+export type { Member, Reference, StateMember } from "./base/objects.ts";
 export { oneRequest, onlyReply } from "./base/plain-streams.ts";
 
 /** The contract's version: a generated file refers to it, so that a mismatch is a compile error. */

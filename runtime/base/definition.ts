@@ -134,15 +134,19 @@ export interface VariantDefinition {
 }
 
 /**
- * A held object: a service whose methods belong to one thing that is named by params.
+ * A held object: a service whose methods belong to one thing that is named by params. Generated code adds one
+ * member for each of `$members`, under its TypeScript name.
  *
  * @typeParam Ref - what a holder gets; a type alone.
- * @typeParam Implementation - what a factory returns; a type alone.
+ * @typeParam Implementation - what a factory returns; a type alone. It is only ever taken, so that `never` stands
+ * for any.
+ * @typeParam Variants - for each declared variant by its name, what a holder gets that asks for it; a type alone.
  */
 export interface ObjectDefinition<
   Params extends DescMessage = DescMessage,
   Ref = unknown,
-  Implementation = unknown,
+  Implementation = never,
+  Variants = unknown,
 > {
   readonly $service: DescService;
   /** By their TypeScript names, in the schema's order. */
@@ -159,6 +163,7 @@ export interface ObjectDefinition<
   /** Never set: they tie the types to the definition. */
   readonly $reference?: () => Ref;
   readonly $implementation?: (implementation: Implementation) => void;
+  readonly $variantReferences?: () => Variants;
 }
 
 /** Whether a server may be asked to run this twice without harm, or runs it once by its call ID. */

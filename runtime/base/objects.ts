@@ -44,26 +44,43 @@ export interface Member<T> extends AsyncIterable<T> {
   [Symbol.asyncIterator](): AsyncIterator<T, undefined>;
 }
 
-/** What every reference has beside its members. Names that start with `$` are no member's. */
-export interface Reference extends AsyncDisposable {
+/**
+ * What every reference has beside its members. Names that start with `$` are no member's.
+ *
+ * @typeParam Variant - what `variant` can be, by which a union of references is told apart.
+ */
+export interface Reference<Variant extends string | undefined = string | undefined> extends AsyncDisposable {
   /** Every change of the state, in order. */
   readonly $state: Watchable<ReferenceState>;
-  /** The variant that it is bound as; undefined before the first binding, and kept while it is not live. */
-  readonly variant: string | undefined;
+  /**
+   * The variant that it is bound as; undefined before the first binding, and kept while it is not live. It is ""
+   * for an object whose schema declares none.
+   */
+  readonly variant: Variant;
   /** Asks for an attempt now. Does nothing on a reference that is live or released, or tries already. */
   $retry(): void;
   /** Gives it back: calls that wait reject `RELEASED`, loops end. Twice is once. */
   $release(): Promise<void>;
 }
 
-/** How a reference is taken. */
-export interface HoldOptions {
+/**
+ * How a reference is taken.
+ *
+ * @typeParam Variant - the names that `variant` takes; never: it is left out.
+ */
+export interface HoldOptions<Variant extends string = never> {
   /** Ms that a parked call, and a `get`, wait for the object. Above zero. Default: the type's, 60 s. */
   readonly readyTimeoutMs?: number;
+  /**
+   * The one variant that the program is written for; the reference then has that variant's members. It asks for
+   * no right: the provider chooses the variant, and when it binds another one the reference goes failed with
+   * `permission_denied`, broken. Default: any variant.
+   */
+  readonly variant?: Variant;
 }
 
 /** How a live reference is waited for. */
-export interface GetOptions extends HoldOptions {
+export interface GetOptions<Variant extends string = never> extends HoldOptions<Variant> {
   /** Releases the reference and rejects `ABORTED`. */
   readonly signal?: AbortSignal;
 }
@@ -81,6 +98,12 @@ export interface Holds {
     params: MessageInitShape<Params>,
     options?: HoldOptions,
   ): Ref;
+  /** The same for a program that is written for one variant; see {@link HoldOptions}. */
+  hold<Params extends DescMessage, Variants, Variant extends keyof Variants & string>(
+    type: ObjectDefinition<Params, Reference, never, Variants>,
+    params: MessageInitShape<Params>,
+    options: HoldOptions<Variant>,
+  ): Variants[Variant];
   /**
    * A reference once it is live. Has one deadline, across drops; when that passes it releases the reference and
    * rejects with the last cause.
@@ -90,6 +113,12 @@ export interface Holds {
     params: MessageInitShape<Params>,
     options?: GetOptions,
   ): Promise<Ref>;
+  /** The same for a program that is written for one variant: another one rejects `permission_denied`. */
+  get<Params extends DescMessage, Variants, Variant extends keyof Variants & string>(
+    type: ObjectDefinition<Params, Reference, never, Variants>,
+    params: MessageInitShape<Params>,
+    options: GetOptions<Variant>,
+  ): Promise<Variants[Variant]>;
 }
 
 /** What a served object's factory gets. */
