@@ -2,37 +2,28 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import type { ObjectOptions } from "../gen/holdfast/v1/annotations_pb.ts";
 import { optionNumbers } from "./annotations.ts";
 import { checkAboveZero, checkKnown, checkNotBelowZero, type FaultPlace } from "./check-field.ts";
 import type { Fault } from "./fault.ts";
-import type { ServiceModel } from "./model.ts";
+import type { ObjectModel } from "./model.ts";
 
 /** The faults of an object's own annotation. */
-export function checkObject(
-  service: ServiceModel,
-  options: ObjectOptions,
-  messageOf: (typeName: string) => DescMessage | undefined,
-): readonly Fault[] {
-  const at = { subject: service.desc, option: optionNumbers.object };
+export function checkObject(object: ObjectModel): readonly Fault[] {
+  const at = { subject: object.desc, option: optionNumbers.object };
+  const { options } = object;
   return [
     ...checkKnown(at, options),
     ...options.variants.flatMap((variant) => checkKnown(at, variant)),
     ...checkNotBelowZero(at, "linger", options.linger),
     ...checkAboveZero(at, "ready_timeout", options.readyTimeout),
-    ...checkParams(at, options.params, messageOf),
-    ...checkVariants(at, service, options),
+    ...checkParams(at, object),
+    ...checkVariants(at, object),
   ];
 }
 
-function checkParams(
-  at: FaultPlace,
-  typeName: string,
-  messageOf: (typeName: string) => DescMessage | undefined,
-): readonly Fault[] {
-  if (typeName === "") return [];
-  const message = messageOf(typeName);
-  if (message === undefined) {
+function checkParams(at: FaultPlace, { options, params }: ObjectModel): readonly Fault[] {
+  const typeName = options.params;
+  if (params === undefined) {
     return [
       {
         ...at,
@@ -41,7 +32,7 @@ function checkParams(
       },
     ];
   }
-  return unstable(message, message.name, new Set()).map(({ path, why }) => ({
+  return unstable(params, params.name, new Set()).map(({ path, why }) => ({
     ...at,
     what: `has params ${typeName}, whose field ${path} is ${why} and so has no stable key`,
     mend: "Take the field out, or name the object by a string, an integer, a bool, an enum, bytes or a message of these.",
@@ -78,13 +69,22 @@ function whyUnstable(field: DescField): string | undefined {
   return field.message?.typeName === AnySchema.typeName ? "a google.protobuf.Any" : undefined;
 }
 
-function checkVariants(at: FaultPlace, service: ServiceModel, { variants }: ObjectOptions): readonly Fault[] {
+/** What a type's name can be made of. */
+const variantName = /^[A-Za-z][A-Za-z0-9_-]*$/;
+
+function checkVariants(at: FaultPlace, { desc, options: { variants } }: ObjectModel): readonly Fault[] {
   const faults: Fault[] = [];
-  const rpcs = service.desc.methods.map(({ name }) => name);
+  const rpcs = desc.methods.map(({ name }) => name);
   const names = new Set<string>();
   for (const { name, members } of variants) {
     if (name === "") {
       faults.push({ ...at, what: "has a variant without a name", mend: "Give every variant a name." });
+    } else if (!variantName.test(name)) {
+      faults.push({
+        ...at,
+        what: `has a variant named "${name}", of which no type's name can be made`,
+        mend: "Name it by letters, digits, - and _, beginning with a letter.",
+      });
     } else if (names.has(name)) {
       faults.push({ ...at, what: `has two variants named "${name}"`, mend: "Rename one of the two." });
     }

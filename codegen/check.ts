@@ -4,29 +4,21 @@
  *
  * Source: design "Schema and generated code".
  */
-import type { DescMessage } from "@bufbuild/protobuf";
 import { optionNumbers } from "./annotations.ts";
 import { checkAboveZero, checkKnown } from "./check-field.ts";
 import { checkMethod } from "./check-method.ts";
 import { checkObject } from "./check-object.ts";
 import type { Fault } from "./fault.ts";
-import type { FileModel, MethodModel, ServiceModel } from "./model.ts";
+import type { FileModel, MethodModel, ObjectModel, ServiceModel } from "./model.ts";
 import { referenceNames } from "./names.ts";
 
-/**
- * All faults of the files, in their order.
- *
- * @param messageOf - finds a message by its full name among all files that the generator got.
- */
-export function check(
-  files: readonly FileModel[],
-  messageOf: (typeName: string) => DescMessage | undefined,
-): readonly Fault[] {
+/** All faults of the files, in their order. */
+export function check(files: readonly FileModel[]): readonly Fault[] {
   return files.flatMap((file) => [
     ...checkDefaults(file),
     ...file.services.flatMap((service) => [
-      ...(service.object === undefined ? [] : checkObject(service, service.object, messageOf)),
-      ...service.methods.flatMap((method) => checkMethod(method, service.object !== undefined)),
+      ...(service.kind === "object" ? checkObject(service) : []),
+      ...service.methods.flatMap((method) => checkMethod(method, service.kind === "object")),
       ...checkNames(service),
       ...checkHeartbeats(service),
     ]),
@@ -45,7 +37,7 @@ function checkDefaults({ desc, defaults }: FileModel): readonly Fault[] {
 }
 
 /** Two rpcs that would become one member, and one that would hide a reference's own. */
-function checkNames({ methods, object }: ServiceModel): readonly Fault[] {
+function checkNames({ kind, methods }: ServiceModel | ObjectModel): readonly Fault[] {
   const faults: Fault[] = [];
   const first = new Map<string, MethodModel>();
   for (const method of methods) {
@@ -58,7 +50,7 @@ function checkNames({ methods, object }: ServiceModel): readonly Fault[] {
         mend: "Rename one of the two.",
       });
     } else first.set(name, method);
-    if (object !== undefined && referenceNames.has(name)) {
+    if (kind === "object" && referenceNames.has(name)) {
       faults.push({
         subject: desc,
         what: `becomes "${name}" in TypeScript, which every reference to a held object has as its own`,
@@ -70,7 +62,7 @@ function checkNames({ methods, object }: ServiceModel): readonly Fault[] {
 }
 
 /** A session has one sign of life; with two nobody could say which one it is that failed. */
-function checkHeartbeats({ methods }: ServiceModel): readonly Fault[] {
+function checkHeartbeats({ methods }: ServiceModel | ObjectModel): readonly Fault[] {
   const [first, ...more] = methods.filter(({ kind }) => kind.kind === "heartbeat");
   return more.map(({ desc }) => ({
     subject: desc,

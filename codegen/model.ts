@@ -2,8 +2,8 @@
  * What will be generated: every service and method with its names, and its kind with all defaults resolved to
  * numbers. The model is built whole, checked whole, and only then printed.
  */
-import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
-import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
+import type { DescFile, DescMessage, DescMethod, DescService } from "@bufbuild/protobuf";
+import { EmptySchema, MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
 import {
   CommandOptions_Delivery as Delivery,
   CommandOptions_Effects as Effects,
@@ -15,7 +15,7 @@ import {
 } from "../gen/holdfast/v1/annotations_pb.ts";
 import { type Annotation, annotationsOf, defaultsOf, durationMsOr, objectOf } from "./annotations.ts";
 import * as defaults from "./defaults.ts";
-import { methodName, type ServiceNames, serviceNames } from "./names.ts";
+import { type FileNames, fileNames, methodName, type ObjectNames, type ServiceNames } from "./names.ts";
 
 /** A method's kind, resolved. Where a duration is undefined the runtime's own default holds. */
 export type Kind =
@@ -56,26 +56,50 @@ export interface MethodModel {
   readonly kind: Kind;
 }
 
+/** A service that is called. */
 export interface ServiceModel {
+  readonly kind: "service";
   readonly desc: DescService;
   readonly names: ServiceNames;
   readonly methods: readonly MethodModel[];
-  /** Present: the service is a held object. */
-  readonly object: ObjectOptions | undefined;
+}
+
+/** A service that is held. */
+export interface ObjectModel {
+  readonly kind: "object";
+  readonly desc: DescService;
+  readonly names: ObjectNames;
+  readonly methods: readonly MethodModel[];
+  readonly options: ObjectOptions;
+  /** What names one object; undefined: no file defines it, which is a fault. */
+  readonly params: DescMessage | undefined;
+  readonly lingerMs: number;
+  readonly readyTimeoutMs: number;
+  /** At least one; where the schema declares none, one named "" with all members. */
+  readonly variants: readonly VariantModel[];
+}
+
+/** What a holder of one kind has. */
+export interface VariantModel {
+  readonly name: string;
+  /** In the order of the service. */
+  readonly members: readonly MethodModel[];
 }
 
 export interface FileModel {
   readonly desc: DescFile;
   readonly defaults: DefaultsOptions | undefined;
-  readonly services: readonly ServiceModel[];
+  readonly services: readonly (ServiceModel | ObjectModel)[];
 }
 
+/** Finds a message by its full name among all files that the generator got. */
+export type MessageOf = (typeName: string) => DescMessage | undefined;
+
 /** The model of one file. */
-export function fileModel(desc: DescFile): FileModel {
-  const names = serviceNames(desc);
+export function fileModel(desc: DescFile, messageOf: MessageOf): FileModel {
+  const names = fileNames(desc);
   const fileDefaults = defaultsOf(desc);
-  const services: ServiceModel[] = [];
-  for (const [service, serviceNamesOf] of names) {
+  const services = desc.services.map((service): ServiceModel | ObjectModel => {
     const methods = service.methods.map((method): MethodModel => {
       const annotations = annotationsOf(method);
       return {
@@ -85,9 +109,46 @@ export function fileModel(desc: DescFile): FileModel {
         kind: resolve(method, annotations[0], fileDefaults),
       };
     });
-    services.push({ desc: service, names: serviceNamesOf, methods, object: objectOf(service) });
-  }
+    const options = objectOf(service);
+    return options === undefined
+      ? { kind: "service", desc: service, names: names.service(service), methods }
+      : objectModel(service, names, methods, options, messageOf);
+  });
   return { desc, defaults: fileDefaults, services };
+}
+
+function objectModel(
+  desc: DescService,
+  names: FileNames,
+  methods: readonly MethodModel[],
+  options: ObjectOptions,
+  messageOf: MessageOf,
+): ObjectModel {
+  const { variants } = options;
+  return {
+    kind: "object",
+    desc,
+    names: names.object(
+      desc,
+      variants.map(({ name }) => name),
+    ),
+    methods,
+    options,
+    // Empty may be in no file that the generator got; its descriptor is the same everywhere.
+    params: options.params === "" ? EmptySchema : messageOf(options.params),
+    lingerMs: durationMsOr(options.linger, defaults.lingerMs),
+    readyTimeoutMs: durationMsOr(options.readyTimeout, defaults.readyTimeoutMs),
+    variants:
+      variants.length === 0
+        ? [{ name: "", members: methods }]
+        : variants.map(({ name, members }) => ({
+            name,
+            members:
+              members.length === 0
+                ? methods
+                : methods.filter(({ desc: method }) => members.includes(method.name)),
+          })),
+  };
 }
 
 function resolve(

@@ -7,8 +7,8 @@
 import type { DescFile, DescMethod, DescService } from "@bufbuild/protobuf";
 import { safeIdentifier } from "@bufbuild/protoplugin";
 
-/** The names that one service brings into its generated file. */
-export interface ServiceNames {
+/** The names that every service brings into its generated file. */
+export interface DefinitionNames {
   /** The definition: `Board`. */
   readonly definition: string;
   /** The definition's type: `BoardDefinition`. */
@@ -17,12 +17,30 @@ export interface ServiceNames {
   readonly methodsType: string;
   /** The methods themselves, which the file keeps to itself: `boardMethods`. */
   readonly methods: string;
+}
+
+/** The names of a service that is called. */
+export interface ServiceNames extends DefinitionNames {
   /** The client's type: `BoardClient`. */
   readonly client: string;
   /** What makes a client: `boardClient`. */
   readonly factory: string;
   /** The server's side: `BoardHandlers`. */
   readonly handlers: string;
+}
+
+/** The names of a service that is held. */
+export interface ObjectNames extends DefinitionNames {
+  /** What a holder gets: `NotebookReference`. */
+  readonly reference: string;
+  /** What a factory returns: `NotebookObject`. */
+  readonly implementation: string;
+  /** All members as a holder sees them, from which variants take theirs: `NotebookMembers`. */
+  readonly members: string;
+  /** What a holder of each variant gets, in the schema's order: `NotebookReaderReference`. */
+  readonly variantReferences: readonly string[];
+  /** These by the variant's name: `NotebookVariants`. */
+  readonly variants: string;
 }
 
 /**
@@ -48,7 +66,7 @@ const unsafeMembers: ReadonlySet<string> = new Set([
 export const referenceNames: ReadonlySet<string> = new Set(["variant"]);
 
 /** Names that the printed code itself uses. */
-export const usedTypes = ["Promise", "AsyncIterable"] as const;
+export const usedTypes = ["Promise", "AsyncIterable", "Pick"] as const;
 const usedParameters = ["link", "request", "requests", "options", "context"];
 /** A module that exports `then` is a promise to whoever imports it with `await import()`. */
 const unsafeExports = ["then"];
@@ -63,29 +81,65 @@ export function methodSignatureName(name: string): string {
   return name === "new" ? '"new"' : name;
 }
 
-/** The names of all services of a file, no two of them the same. */
-export function serviceNames(file: DescFile): ReadonlyMap<DescService, ServiceNames> {
+/** What gives the names of a file's services. */
+export interface FileNames {
+  service(service: DescService): ServiceNames;
+  object(service: DescService, variants: readonly string[]): ObjectNames;
+}
+
+/** The names of a file, no two of them the same; ask for each service once. */
+export function fileNames(file: DescFile): FileNames {
   const taken = new Set<string>([...usedTypes, ...usedParameters, ...unsafeExports]);
   // The definitions come first: they are the names that people know from the schema.
   const definitions = new Map(
     file.services.map((service) => [service, take(taken, safeIdentifier(shortName(service)))] as const),
   );
-  const names = new Map<DescService, ServiceNames>();
-  for (const [service, definition] of definitions) {
-    const short = shortName(service);
-    const upper = short.charAt(0).toUpperCase() + short.slice(1);
-    const lower = short.charAt(0).toLowerCase() + short.slice(1);
-    names.set(service, {
-      definition,
-      client: take(taken, `${upper}Client`),
-      factory: take(taken, `${lower}Client`),
-      handlers: take(taken, `${upper}Handlers`),
-      methodsType: take(taken, `${upper}Methods`),
-      definitionType: take(taken, `${upper}Definition`),
-      methods: take(taken, `${lower}Methods`),
-    });
-  }
-  return names;
+  const free = (name: string): string => take(taken, name);
+  return {
+    service(service) {
+      const { upper, lower } = stems(service);
+      return {
+        definition: definitions.get(service) ?? free(upper),
+        client: free(`${upper}Client`),
+        factory: free(`${lower}Client`),
+        handlers: free(`${upper}Handlers`),
+        methodsType: free(`${upper}Methods`),
+        definitionType: free(`${upper}Definition`),
+        methods: free(`${lower}Methods`),
+      };
+    },
+    object(service, variants) {
+      const { upper, lower } = stems(service);
+      return {
+        definition: definitions.get(service) ?? free(upper),
+        reference: free(`${upper}Reference`),
+        implementation: free(`${upper}Object`),
+        members: free(`${upper}Members`),
+        variantReferences: variants.map((variant) => free(`${upper}${pascal(variant)}Reference`)),
+        variants: free(`${upper}Variants`),
+        methodsType: free(`${upper}Methods`),
+        definitionType: free(`${upper}Definition`),
+        methods: free(`${lower}Methods`),
+      };
+    },
+  };
+}
+
+/** What the names of a service begin with. */
+function stems(service: DescService): { readonly upper: string; readonly lower: string } {
+  const short = shortName(service);
+  return {
+    upper: short.charAt(0).toUpperCase() + short.slice(1),
+    lower: short.charAt(0).toLowerCase() + short.slice(1),
+  };
+}
+
+/** `read-only` is `ReadOnly`. */
+function pascal(name: string): string {
+  return name
+    .split(/[-_]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join("");
 }
 
 /**

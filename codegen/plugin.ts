@@ -8,6 +8,8 @@ import { checkOptions, refuseLeftOver } from "./options.ts";
 import { printClient } from "./print-client.ts";
 import { printDefinition } from "./print-definition.ts";
 import { printHandlers } from "./print-handlers.ts";
+import { printObject } from "./print-object.ts";
+import { printReference } from "./print-reference.ts";
 import { openFile } from "./printed-file.ts";
 
 /** The package finds itself by its name, from the sources and from dist/ alike. */
@@ -39,7 +41,6 @@ export const plugin: Plugin = {
 };
 
 function generate(schema: Schema, target: Target): void {
-  const files = schema.files.map(fileModel);
   const messages = new Map(
     schema.allFiles.flatMap((file) =>
       [...schema.typesInFile(file)].flatMap((type) =>
@@ -47,7 +48,8 @@ function generate(schema: Schema, target: Target): void {
       ),
     ),
   );
-  const faults = check(files, (typeName) => messages.get(typeName));
+  const files = schema.files.map((file) => fileModel(file, (typeName) => messages.get(typeName)));
+  const faults = check(files);
   if (faults.length > 0) throw new Error(faultsText(faults));
   for (const file of files) printFile(schema, target, file);
 }
@@ -58,16 +60,12 @@ function printFile(schema: Schema, target: Target, { desc, services }: FileModel
   if (target === "ts") {
     out.lines("// Made for this version of the contract with the runtime; with another it does not compile.");
     out.lines(["1 satisfies typeof ", out.contract("generatedV1"), ";"], "");
-  } else if (services.every(({ object }) => object !== undefined)) {
-    // Nothing else would make it a module.
-    out.lines("export {};", "");
   }
   for (const [index, service] of services.entries()) {
     if (index > 0) out.lines("");
-    if (service.object !== undefined) {
-      out.lines(
-        `// ${service.desc.typeName} is a held object, which this version of the generator does not print.`,
-      );
+    if (service.kind === "object") {
+      printReference(out, service);
+      printObject(out, service);
       continue;
     }
     printClient(out, service);

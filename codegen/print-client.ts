@@ -10,14 +10,7 @@ export function printClient(out: PrintedFile, service: ServiceModel): void {
   const { names, methods, desc } = service;
   if (target !== "js") {
     out.lines(file.jsDoc(desc), [file.export("interface", names.client), " {"]);
-    for (const method of methods) {
-      out.lines(file.jsDoc(methodComment(method), "  "), [
-        "  ",
-        methodSignatureName(method.name),
-        signature(out, method),
-        ";",
-      ]);
-    }
+    for (const method of methods) printMember(out, method);
     out.lines("}", "");
   }
   out.lines(file.jsDoc(`Makes the client of ${desc.typeName} on a link.`));
@@ -38,6 +31,15 @@ export function printClient(out: PrintedFile, service: ServiceModel): void {
     );
   }
   out.lines("");
+}
+
+/** One member as a program uses it: a method, or for a state its live value. */
+export function printMember(out: PrintedFile, method: MethodModel): void {
+  const { desc, name, kind } = method;
+  out.lines(out.file.jsDoc(methodComment(method), "  "));
+  if (kind.kind === "state") {
+    out.lines([`  readonly ${name}: `, out.contract("Member"), "<", out.shape(desc.output), ">;"]);
+  } else out.lines(["  ", methodSignatureName(name), signature(out, method), ";"]);
 }
 
 /** What a caller writes. */

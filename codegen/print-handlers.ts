@@ -12,16 +12,24 @@ export function printHandlers(out: PrintedFile, { desc, names, methods }: Servic
     file.export("interface", names.handlers),
     " {",
   ]);
-  for (const method of methods) {
-    out.lines(
-      file.jsDoc(methodComment(method), "  "),
-      ["  ", methodSignatureName(method.name), "("],
-      ["    ", request(out, method), ","],
-      ["    context: ", out.contract(context(method)), ","],
-      ["  ): ", reply(out, method), ";"],
-    );
-  }
+  for (const method of methods) printHandler(out, method);
   out.lines("}", "");
+}
+
+/** One member: a method, or for a state its live value. */
+export function printHandler(out: PrintedFile, method: MethodModel): void {
+  const { desc, name, kind } = method;
+  out.lines(out.file.jsDoc(methodComment(method), "  "));
+  if (kind.kind === "state") {
+    out.lines([`  readonly ${name}: `, out.contract("StateMember"), "<", out.shape(desc.output), ">;"]);
+    return;
+  }
+  out.lines(
+    ["  ", methodSignatureName(name), "("],
+    ["    ", request(out, method), ","],
+    ["    context: ", out.contract(context(method)), ","],
+    ["  ): ", reply(out, method), ";"],
+  );
 }
 
 function request(out: PrintedFile, { desc }: MethodModel): Printable {
