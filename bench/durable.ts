@@ -40,7 +40,8 @@ async function round(
       await store.find(key, lane, "by ada");
       await store.commit(
         {
-          ...key,
+          space: key.space,
+          id: key.id,
           quota: "by ada",
           method: "bench.v1.Tasks.Add",
           fingerprint,

@@ -64,7 +64,8 @@ describe("a batch", () => {
     expect(await Promise.all(first.map(outcomeOf))).toEqual([no, 1]);
     expect(lost).not.toHaveBeenCalled();
     const second = [commits.add(() => 1), commits.add((guard) => (guard(() => 1), fail()))];
-    for (const outcome of await Promise.all(second.map(outcomeOf))) expect(outcome).toBeInstanceOf(StoreError);
+    for (const outcome of await Promise.all(second.map(outcomeOf)))
+      expect(outcome).toBeInstanceOf(StoreError);
     expect(lost).toHaveBeenCalledOnce();
     expect(statements.at(-1)).toBe("ROLLBACK");
   });
