@@ -313,9 +313,22 @@ export const faultCases: Readonly<Record<string, FaultCase>> = {
     body: object("{ variants: {} }"),
     faults: ["3:10: t.Notebook: has a variant without a name. Give every variant a name."],
   },
+  "a variant of whose name no type can be made": {
+    body: object('{ variants: [{ name: "co owner" }, { name: "2nd" }, { name: "co-owner_2" }] }'),
+    faults: [
+      '3:10: t.Notebook: has a variant named "co owner", of which no type\'s name can be made. Name it by letters, digits, - and _, beginning with a letter.',
+      '3:10: t.Notebook: has a variant named "2nd", of which no type\'s name can be made. Name it by letters, digits, - and _, beginning with a letter.',
+    ],
+  },
   "two rpcs that become one name": {
     body: service("  rpc Get(M) returns (M);\n  rpc get(M) returns (M);"),
     faults: ['4:3: t.Board.get: becomes "get" in TypeScript, as rpc Get does. Rename one of the two.'],
+  },
+  "two members of an object that become one name": {
+    body: object("{}", `${state}\n  rpc entries(M) returns (M);`),
+    faults: [
+      '5:3: t.Notebook.entries: becomes "entries" in TypeScript, as rpc Entries does. Rename one of the two.',
+    ],
   },
   "an rpc named like a reference's own member": {
     body: object("{}", "  rpc Variant(M) returns (M);"),

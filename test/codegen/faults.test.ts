@@ -107,6 +107,10 @@ describe("what is sound", () => {
       "service Board { rpc Put(M) returns (M) { option idempotency_level = IDEMPOTENT; } }",
     "a variant named like nothing else, params with lists of scalars and with themselves":
       'service Notebook { option (holdfast.v1.object) = { params: "t.Params", linger: {}, variants: [{ name: "reader", members: ["Get"] }, { name: "all" }] }; rpc Get(M) returns (M); }',
+    "rpcs of an object that would make a reference thenable or hide what all objects have":
+      "service Notebook { option (holdfast.v1.object) = {}; rpc Then(M) returns (M); rpc Constructor(M) returns (M); }",
+    "members of an object without an annotation":
+      "service Notebook { option (holdfast.v1.object) = {}; rpc Get(M) returns (M) { option idempotency_level = NO_SIDE_EFFECTS; } rpc Put(M) returns (M); }",
     "an rpc called Variant outside an object": "service Board { rpc Variant(M) returns (M); }",
   };
   const request = compileAll(Object.values(sound));

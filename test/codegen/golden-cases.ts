@@ -82,6 +82,109 @@ service NotebookService {
 }
 `;
 
+const objects = `syntax = "proto3";
+package objects.v1;
+
+import "a/v1/account.proto";
+import "google/protobuf/empty.proto";
+import "holdfast/v1/annotations.proto";
+
+message Entry { string id = 1; }
+message Outer { message Params { string id = 1; } }
+
+// Readers see it, editors write in it, and owners have all of it.
+service NotebookService {
+  option (holdfast.v1.object) = {
+    params: "a.v1.Account"
+    linger: { seconds: 300 }
+    ready_timeout: { seconds: 5 }
+    serial: true
+    variants: [
+      { name: "reader", members: ["Seen", "Entries"] },
+      { name: "editor", members: ["Entries", "Add", "Count"] },
+      { name: "co-owner" }
+    ]
+  };
+  // What is written.
+  rpc Entries(google.protobuf.Empty) returns (stream Entry) { option (holdfast.v1.state) = {}; }
+  // Who saw it.
+  rpc Seen(google.protobuf.Empty) returns (stream a.v1.Account) {
+    option deprecated = true;
+    option (holdfast.v1.state) = {};
+  }
+  rpc Add(Entry) returns (Entry) { option (holdfast.v1.command) = { outbox: LATE, budget: { seconds: 20 } }; }
+  rpc Poke(Entry) returns (Entry) { option (holdfast.v1.command) = { delivery: AT_MOST_ONCE }; }
+  rpc Count(Entry) returns (Entry) {
+    option idempotency_level = NO_SIDE_EFFECTS;
+    option (holdfast.v1.query) = {};
+  }
+  rpc Typing(Entry) returns (google.protobuf.Empty) { option (holdfast.v1.signal) = {}; }
+  // Without an annotation, it is what its idempotency says.
+  rpc Plain(Entry) returns (Entry);
+}
+
+// One for everybody.
+service CounterService {
+  option (holdfast.v1.object) = {};
+  rpc Total(google.protobuf.Empty) returns (stream Entry) { option (holdfast.v1.state) = {}; }
+  rpc Increase(Entry) returns (Entry) { option (holdfast.v1.command) = {}; }
+}
+
+// Everybody sees a part of it.
+service Window {
+  option deprecated = true;
+  option (holdfast.v1.object) = {
+    params: "objects.v1.Outer.Params"
+    variants: { name: "viewer", members: "Content" }
+  };
+  rpc Content(google.protobuf.Empty) returns (stream Entry) { option (holdfast.v1.state) = {}; }
+  rpc Write(Entry) returns (Entry) { option (holdfast.v1.command) = {}; }
+}
+
+// Called beside what is held.
+service LibraryService { rpc Find(Entry) returns (Entry); }
+`;
+
+const objectNames = `syntax = "proto3";
+package held.v1;
+
+import "google/protobuf/empty.proto";
+import "holdfast/v1/annotations.proto";
+
+message Thing { string id = 1; }
+message Member { string id = 1; }
+message StateMember { string id = 1; }
+message Reference { string id = 1; }
+message ObjectDefinition { string id = 1; }
+message StateDefinition { string id = 1; }
+message Pick { string id = 1; }
+message ReservedReference { string id = 1; }
+
+service ReservedService {
+  option (holdfast.v1.object) = {
+    params: "held.v1.Pick"
+    variants: [
+      { name: "read-only", members: ["New", "Then", "Watch"] },
+      { name: "readOnly", members: ["Constructor", "Delete"] },
+      { name: "then" }, { name: "constructor", members: "Watch" }, { name: "new" }, { name: "x-1", members: "Get" }
+    ]
+  };
+  rpc Watch(google.protobuf.Empty) returns (stream Member) { option (holdfast.v1.state) = {}; }
+  rpc Get(Reference) returns (StateMember);
+RPCS
+}
+
+// Its names are taken by what the variants of others become.
+service ReservedThenService {
+  option (holdfast.v1.object) = { params: "held.v1.Member" };
+  rpc Get(ObjectDefinition) returns (StateDefinition);
+}
+service ReservedReferenceService { option (holdfast.v1.object) = {}; }
+service PickService { option (holdfast.v1.object) = {}; }
+service deleteService { option (holdfast.v1.object) = {}; }
+service ObjectService { option (holdfast.v1.object) = {}; }
+`;
+
 const rpcs = (names: string): string =>
   names
     .split(" ")
@@ -157,6 +260,21 @@ service NestedService {
 export const goldenCases: Readonly<Record<string, GoldenCase>> = {
   kinds: { files: { "kinds/v1/kinds.proto": everyKind }, options: "target=ts+js+dts" },
   names: { files: { "names/v1/names.proto": names }, options: "target=ts+js+dts" },
+  objects: {
+    files: { "objects/v1/objects.proto": objects, "a/v1/account.proto": account("a", "session") },
+    options: "target=ts+js+dts",
+  },
+  "object-names": {
+    files: {
+      "held/v1/names.proto": objectNames.replace(
+        "RPCS",
+        rpcs(
+          "Delete New Class Import Await Default Then In Enum Constructor ToString ToJSON ValueOf __proto__ HasOwnProperty Function Name Length Link Request Hold",
+        ),
+      ),
+    },
+    options: "target=ts+js+dts",
+  },
   packages: {
     files: {
       "a/v1/account.proto": account("a", "of_a"),

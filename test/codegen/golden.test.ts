@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { compile, type Files, generate, generateBase } from "./compile.ts";
 import { goldenCases } from "./golden-cases.ts";
+import { objectProgram } from "./object-program.ts";
 import { type resolutions, typeErrors } from "./typecheck.ts";
 
 /** `HOLDFAST_GOLDEN=write` takes the present output as the right one, to be looked at in the diff. */
@@ -131,8 +132,8 @@ export const command: Pick<BoardHandlers, "claim" | "get"> = {
 `;
 
 describe("the output compiles under the strictest settings", { timeout: 180_000 }, () => {
-  test("import_extension=ts, which Node's type stripping needs, with a program on top", () => {
-    const files = { ...everything("ts", "ts"), "program.ts": program };
+  test("import_extension=ts, which Node's type stripping needs, with programs on top", () => {
+    const files = { ...everything("ts", "ts"), "program.ts": program, "objects.ts": objectProgram };
     expect(typeErrors(files, "ts")).toEqual([]);
   });
 
@@ -144,8 +145,12 @@ describe("the output compiles under the strictest settings", { timeout: 180_000 
     expect(typeErrors(everything("ts", "none"), "none")).toEqual([]);
   });
 
-  test("target=js+dts, with the same program on the declarations", () => {
-    const files = { ...everything("js+dts", "js"), "program.ts": program.replaceAll('.ts";', '.js";') };
+  test("target=js+dts, with the same programs on the declarations", () => {
+    const files = {
+      ...everything("js+dts", "js"),
+      "program.ts": program.replaceAll('.ts";', '.js";'),
+      "objects.ts": objectProgram.replaceAll('.ts";', '.js";'),
+    };
     expect(typeErrors(files, "js")).toEqual([]);
   });
 

@@ -2,6 +2,38 @@
 // @generated from file objects.proto (syntax proto3)
 /* eslint-disable */
 
-export {};
+import type { ObjectDefinition, Reference } from "holdfast/generated-v1";
+import type { EmptySchema } from "@bufbuild/protobuf/wkt";
+import type { OnlyObjectService } from "./objects_pb.ts";
 
-// OnlyObjectService is a held object, which this version of the generator does not print.
+/**
+ * @generated from service OnlyObjectService
+ */
+export interface OnlyObjectReference extends Reference<"" | undefined> {
+}
+
+/**
+ * What a factory of OnlyObjectService returns.
+ */
+export interface OnlyObjectObject {
+}
+
+/**
+ * The methods of OnlyObjectService, each with its kind and its numbers.
+ */
+export type OnlyObjectMethods = {};
+
+/**
+ * The type of {@link OnlyObject}.
+ */
+export interface OnlyObjectDefinition
+  extends ObjectDefinition<typeof EmptySchema, OnlyObjectReference, OnlyObjectObject>,
+    OnlyObjectMethods {
+  readonly $service: typeof OnlyObjectService;
+  readonly $members: OnlyObjectMethods;
+}
+
+/**
+ * @generated from service OnlyObjectService
+ */
+export declare const OnlyObject: OnlyObjectDefinition;

@@ -2,6 +2,23 @@
 // @generated from file objects.proto (syntax proto3)
 /* eslint-disable */
 
-export {};
+import { OnlyObjectService } from "./objects_pb.ts";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
 
-// OnlyObjectService is a held object, which this version of the generator does not print.
+const onlyObjectMethods = {};
+
+/**
+ * @generated from service OnlyObjectService
+ */
+export const OnlyObject = {
+  $service: OnlyObjectService,
+  $members: onlyObjectMethods,
+  $params: EmptySchema,
+  $lingerMs: 0,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "", members: [] },
+  ],
+  $serial: false,
+  ...onlyObjectMethods,
+};

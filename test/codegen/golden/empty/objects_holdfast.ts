@@ -2,9 +2,54 @@
 // @generated from file objects.proto (syntax proto3)
 /* eslint-disable */
 
-import type { generatedV1 } from "holdfast/generated-v1";
+import type { generatedV1, ObjectDefinition, Reference } from "holdfast/generated-v1";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { OnlyObjectService } from "./objects_pb.ts";
 
 // Made for this version of the contract with the runtime; with another it does not compile.
 1 satisfies typeof generatedV1;
 
-// OnlyObjectService is a held object, which this version of the generator does not print.
+/**
+ * @generated from service OnlyObjectService
+ */
+export interface OnlyObjectReference extends Reference<"" | undefined> {
+}
+
+/**
+ * What a factory of OnlyObjectService returns.
+ */
+export interface OnlyObjectObject {
+}
+
+/**
+ * The methods of OnlyObjectService, each with its kind and its numbers.
+ */
+export type OnlyObjectMethods = {};
+
+/**
+ * The type of {@link OnlyObject}.
+ */
+export interface OnlyObjectDefinition
+  extends ObjectDefinition<typeof EmptySchema, OnlyObjectReference, OnlyObjectObject>,
+    OnlyObjectMethods {
+  readonly $service: typeof OnlyObjectService;
+  readonly $members: OnlyObjectMethods;
+}
+
+const onlyObjectMethods: OnlyObjectMethods = {};
+
+/**
+ * @generated from service OnlyObjectService
+ */
+export const OnlyObject: OnlyObjectDefinition = {
+  $service: OnlyObjectService,
+  $members: onlyObjectMethods,
+  $params: EmptySchema,
+  $lingerMs: 0,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "", members: [] },
+  ],
+  $serial: false,
+  ...onlyObjectMethods,
+};

@@ -9,7 +9,7 @@
 "use strict";
 Object.defineProperty(exports, "__esModule", { value: true });
 
-const { BoardService, PlainService } = require("./kinds_pb.ts");
+const { BoardService, IssueSchema, NotebookService, PlainService } = require("./kinds_pb.ts");
 const { oneRequest, onlyReply } = require("holdfast/generated-v1");
 
 /**
@@ -166,9 +166,37 @@ const Plain = {
   ...plainMethods,
 };
 
-// kinds.v1.NotebookService is a held object, which this version of the generator does not print.
+const notebookMethods = {
+  entries: {
+    kind: "state",
+    method: NotebookService.method.entries,
+  },
+  add: {
+    kind: "command",
+    method: NotebookService.method.add,
+    outbox: "early",
+  },
+};
+
+/**
+ * @generated from service kinds.v1.NotebookService
+ */
+const Notebook = {
+  $service: NotebookService,
+  $members: notebookMethods,
+  $params: IssueSchema,
+  $lingerMs: 0,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "reader", members: ["entries"] },
+    { name: "editor", members: ["entries", "add"] },
+  ],
+  $serial: false,
+  ...notebookMethods,
+};
 
 exports.boardClient = boardClient;
 exports.Board = Board;
 exports.plainClient = plainClient;
 exports.Plain = Plain;
+exports.Notebook = Notebook;

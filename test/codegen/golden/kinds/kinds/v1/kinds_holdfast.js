@@ -6,7 +6,7 @@
 
 // Comments of the package.
 
-import { BoardService, PlainService } from "./kinds_pb.ts";
+import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
 import { oneRequest, onlyReply } from "holdfast/generated-v1";
 
 /**
@@ -163,4 +163,31 @@ export const Plain = {
   ...plainMethods,
 };
 
-// kinds.v1.NotebookService is a held object, which this version of the generator does not print.
+const notebookMethods = {
+  entries: {
+    kind: "state",
+    method: NotebookService.method.entries,
+  },
+  add: {
+    kind: "command",
+    method: NotebookService.method.add,
+    outbox: "early",
+  },
+};
+
+/**
+ * @generated from service kinds.v1.NotebookService
+ */
+export const Notebook = {
+  $service: NotebookService,
+  $members: notebookMethods,
+  $params: IssueSchema,
+  $lingerMs: 0,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "reader", members: ["entries"] },
+    { name: "editor", members: ["entries", "add"] },
+  ],
+  $serial: false,
+  ...notebookMethods,
+};

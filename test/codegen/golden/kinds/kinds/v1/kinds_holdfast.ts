@@ -6,10 +6,10 @@
 
 // Comments of the package.
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, PlainStreamContext, PlainStreamDefinition, QueryDefinition, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, QueryDefinition, Reference, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
 import { oneRequest, onlyReply } from "holdfast/generated-v1";
-import type { Issue, IssueSchema } from "./kinds_pb.ts";
-import { BoardService, PlainService } from "./kinds_pb.ts";
+import type { Issue } from "./kinds_pb.ts";
+import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
 
 // Made for this version of the contract with the runtime; with another it does not compile.
@@ -505,4 +505,116 @@ export const Plain: PlainDefinition = {
   ...plainMethods,
 };
 
-// kinds.v1.NotebookService is a held object, which this version of the generator does not print.
+/**
+ * The members of kinds.v1.NotebookService, as holders use them.
+ */
+export interface NotebookMembers {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc kinds.v1.NotebookService.Entries
+   */
+  readonly entries: Member<Issue>;
+  /**
+   * Command: runs once, the object's ready timeout, in the outbox from the start.
+   *
+   * @generated from rpc kinds.v1.NotebookService.Add
+   */
+  add(request: MessageInitShape<typeof IssueSchema>, options?: CallOptions): Promise<Issue>;
+}
+
+/**
+ * What a holder has as "reader".
+ */
+export interface NotebookReaderReference extends Reference<"reader" | undefined>, Pick<NotebookMembers, "entries"> {}
+
+/**
+ * What a holder has as "editor".
+ */
+export interface NotebookEditorReference extends Reference<"editor" | undefined>, NotebookMembers {}
+
+/**
+ * Its `variant` says which members there are; until it is bound there are all, and calls wait.
+ *
+ * @generated from service kinds.v1.NotebookService
+ */
+export type NotebookReference =
+  | (Reference<undefined> & NotebookMembers)
+  | (Reference<"reader"> & Pick<NotebookMembers, "entries">)
+  | (Reference<"editor"> & NotebookMembers);
+
+/**
+ * What a holder gets that asks for one variant, as in `hold(Notebook, params, { variant: "reader" })`.
+ */
+export interface NotebookVariants {
+  readonly reader: NotebookReaderReference;
+  readonly editor: NotebookEditorReference;
+}
+
+/**
+ * What a factory of kinds.v1.NotebookService returns.
+ */
+export interface NotebookObject {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc kinds.v1.NotebookService.Entries
+   */
+  readonly entries: StateMember<Issue>;
+  /**
+   * Command: runs once, the object's ready timeout, in the outbox from the start.
+   *
+   * @generated from rpc kinds.v1.NotebookService.Add
+   */
+  add(
+    request: Issue,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof IssueSchema>> | MessageInitShape<typeof IssueSchema>;
+}
+
+/**
+ * The methods of kinds.v1.NotebookService, each with its kind and its numbers.
+ */
+export type NotebookMethods = {
+  readonly entries: StateDefinition<typeof IssueSchema>;
+  readonly add: CommandDefinition<typeof IssueSchema, typeof IssueSchema>;
+};
+
+/**
+ * The type of {@link Notebook}.
+ */
+export interface NotebookDefinition
+  extends ObjectDefinition<typeof IssueSchema, NotebookReference, NotebookObject, NotebookVariants>,
+    NotebookMethods {
+  readonly $service: typeof NotebookService;
+  readonly $members: NotebookMethods;
+}
+
+const notebookMethods: NotebookMethods = {
+  entries: {
+    kind: "state",
+    method: NotebookService.method.entries,
+  },
+  add: {
+    kind: "command",
+    method: NotebookService.method.add,
+    outbox: "early",
+  },
+};
+
+/**
+ * @generated from service kinds.v1.NotebookService
+ */
+export const Notebook: NotebookDefinition = {
+  $service: NotebookService,
+  $members: notebookMethods,
+  $params: IssueSchema,
+  $lingerMs: 0,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "reader", members: ["entries"] },
+    { name: "editor", members: ["entries", "add"] },
+  ],
+  $serial: false,
+  ...notebookMethods,
+};
