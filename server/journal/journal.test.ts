@@ -565,6 +565,7 @@ describe("a command that is sent at most once", () => {
 function passing(store: Store): Store {
   return {
     facts: store.facts,
+    sessions: store.sessions,
     find: (key, lane) => store.find(key, lane),
     commit: (claim, decide) => store.commit(claim, decide),
     write: (work) => store.write(work),

@@ -57,4 +57,20 @@ export const steps: readonly MigrationStep[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    // An older build runs no end of a session; those that are kept have theirs when a newer one is back.
+    version: 2,
+    leastVersion: 1,
+    statements: `
+      CREATE TABLE holdfast_sessions (
+        id TEXT PRIMARY KEY,
+        space TEXT NOT NULL,
+        name TEXT NOT NULL,
+        quota TEXT NOT NULL,
+        caller TEXT,
+        grants TEXT NOT NULL,
+        began_at_ms INTEGER NOT NULL
+      ) WITHOUT ROWID;
+    `,
+  },
 ];

@@ -26,6 +26,7 @@ import { type KeptCalls, keptCalls } from "./kept-calls.ts";
 import { type Lanes, lanesOf } from "./lanes.ts";
 import { type OpenFile, openFile } from "./open-file.ts";
 import { storeErrorOf } from "./sqlite-errors.ts";
+import { sqliteSessions } from "./sessions.ts";
 import { type Standing, standingOf } from "./standing.ts";
 import { storeTime } from "./store-time.ts";
 
@@ -94,6 +95,7 @@ export function sqliteStore(file: string, options: SqliteStoreOptions = {}): Sql
 
 class OpenSqliteStore implements SqliteStore {
   readonly facts: Store["facts"];
+  readonly sessions: Store["sessions"];
   readonly database: Tx;
   readonly #opened: OpenFile;
   readonly #clock: Clock;
@@ -129,6 +131,15 @@ class OpenSqliteStore implements SqliteStore {
     this.#look = standingOf(connection);
     this.#markedAtMs = clock.monotonic();
     this.database = connection.handle;
+    this.sessions = sqliteSessions({
+      connection,
+      commits: this.#commits,
+      run: (work) => {
+        this.#changed = true;
+        return synchronous(work(this.database as never));
+      },
+      own: (statements) => this.#own(statements),
+    });
     this.facts = {
       epoch: opened.epoch,
       completeSinceMs: opened.completeSinceMs,
@@ -160,7 +171,9 @@ class OpenSqliteStore implements SqliteStore {
     decide: (tx: Tx) => Outcome | undefined | Promise<Outcome | undefined>,
   ): Promise<Committed> {
     return this.#commits.add((guard) => {
-      const startedRow = this.#free.take(claim) ? null : this.#own(() => this.#look(claim, undefined).callRow);
+      const startedRow = this.#free.take(claim)
+        ? null
+        : this.#own(() => this.#look(claim, undefined).callRow);
       const entry = startedRow === null ? undefined : this.#own(() => this.#calls.find(claim));
       if (entry !== undefined && entry.outcome.kind !== "started") return { kind: "taken", entry };
       const outcome = guard(() => synchronous(decide(this.database)));

@@ -21,6 +21,7 @@ import type { Random } from "../../runtime/base/random.ts";
 import { systemRandom } from "../../runtime/base/random.ts";
 import { memoryFences } from "./memory-fences.ts";
 import { memoryLanes } from "./memory-lanes.ts";
+import { memorySessions } from "./memory-sessions.ts";
 import { type CallKey, type Entry, type Outcome, type Store, StoreError } from "./store.ts";
 
 export interface MemoryStoreOptions {
@@ -67,6 +68,7 @@ interface Usage {
 
 class MemoryStore implements Store<undefined> {
   readonly facts: Store["facts"];
+  readonly sessions: Store<undefined>["sessions"] = memorySessions();
   readonly #clock: Clock;
   readonly #callsPerCallerMost: number;
   readonly #bytesPerCallerMost: number;

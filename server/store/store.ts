@@ -13,6 +13,7 @@
  */
 import type { Code } from "@connectrpc/connect";
 import type { Reason } from "../../runtime/base/reasons.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
 
 /** What a request is compared by with the one that a kept call was made for. */
 export interface Fingerprint {
@@ -133,6 +134,8 @@ export interface StoreFacts {
  */
 export interface Store<Tx = unknown> {
   readonly facts: StoreFacts;
+  /** Sessions that began and have not ended. */
+  readonly sessions: KeptSessions<Tx>;
   /**
    * What is known of a key. The journal asks for one key at a time, and for none that it is running, so a
    * store need not guard an answer against a later write of the same process.
