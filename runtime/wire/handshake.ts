@@ -59,6 +59,11 @@ export interface HelloParts {
 
 /** The client's first packet. */
 export function helloPacket(parts: HelloParts): Uint8Array {
+  return writePacket(jsonCodec, ClientMessageSchema, [helloMessage(parts)]);
+}
+
+/** What it holds; over Follow, a follow comes behind it in the same packet. */
+export function helloMessage(parts: HelloParts): ClientMessage {
   const value = create(HelloSchema, {
     ...parts,
     version: linkVersion,
@@ -66,9 +71,7 @@ export function helloPacket(parts: HelloParts): Uint8Array {
     token: parts.token ?? "",
     anon: parts.anon ?? "",
   });
-  return writePacket(jsonCodec, ClientMessageSchema, [
-    create(ClientMessageSchema, { kind: { case: "hello", value } }),
-  ]);
+  return create(ClientMessageSchema, { kind: { case: "hello", value } });
 }
 
 /** A hello that can be answered: each field is what it may be. */

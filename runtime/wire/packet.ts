@@ -8,6 +8,7 @@
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "../../gen/holdfast/link/v1/link_pb.ts";
+import { Batch } from "../base/batch.ts";
 import { CodecError } from "../codec/codec-error.ts";
 import type { Codec, Plain } from "../codec/codec.ts";
 import { fillSlot, openSlot } from "../codec/slot.ts";
@@ -69,7 +70,7 @@ export class PacketQueue<Desc extends DescMessage> {
   readonly #desc: Desc;
   readonly #send: (packet: Uint8Array) => void;
   #waiting: Plain[] = [];
-  #scheduled = false;
+  readonly #batch = new Batch(() => this.flush());
 
   constructor(codec: Codec, desc: Desc, send: (packet: Uint8Array) => void) {
     this.#codec = codec;
@@ -84,20 +85,19 @@ export class PacketQueue<Desc extends DescMessage> {
    */
   add(message: MessageShape<Desc>): void {
     this.#waiting.push(this.#codec.shape(this.#desc, message));
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    // After every promise of this turn: what they say belongs to it.
-    queueMicrotask(() => queueMicrotask(() => this.flush()));
+    this.#batch.mark();
   }
 
   /** Sends what waits, now: before a close, and for who cannot wait for the turn's end. */
   flush(): void {
-    this.#scheduled = false;
     const waiting = this.#waiting;
+    if (waiting.length === 0) return;
     this.#waiting = [];
-    for (let at = 0; at < waiting.length; at += packetMessageCountMost) {
-      this.#sendAimed(waiting.slice(at, at + packetMessageCountMost));
-    }
+    if (waiting.length <= packetMessageCountMost) this.#sendAimed(waiting);
+    else
+      for (let at = 0; at < waiting.length; at += packetMessageCountMost) {
+        this.#sendAimed(waiting.slice(at, at + packetMessageCountMost));
+      }
   }
 
   /** Halves a packet that came out too large, down to messages that go alone. */

@@ -1,0 +1,91 @@
+/**
+ * Two ends of a wire in one process: for tests, and for a program that talks to a server of its own.
+ *
+ * Source: design "Wires".
+ */
+import { nextTurn } from "../base/turn.ts";
+import type { Wire } from "./wire.ts";
+
+class MemoryWire implements Wire {
+  readonly name = "memory";
+  bufferedAmount = 0;
+  /** Set once, right after both are made. */
+  other: MemoryWire | undefined;
+  #onPacket: (packet: Uint8Array) => void = () => undefined;
+  #onClose: (cause: Error | undefined) => void = () => undefined;
+  /** What the other end has sent, and how it ended. */
+  #arriving: Uint8Array[] = [];
+  #ending: { readonly cause: Error | undefined } | undefined;
+  #closed = false;
+  #scheduled = false;
+
+  send(packet: Uint8Array): void {
+    if (this.#closed || this.#ending !== undefined) return;
+    this.bufferedAmount += packet.length;
+    this.other?.arrive(packet);
+  }
+
+  onPacket(fn: (packet: Uint8Array) => void): void {
+    this.#onPacket = fn;
+  }
+
+  onClose(fn: (cause: Error | undefined) => void): void {
+    this.#onClose = fn;
+  }
+
+  close(): void {
+    this.#end(undefined, false);
+  }
+
+  cut(cause: Error): void {
+    this.#end(cause, true);
+  }
+
+  arrive(packet: Uint8Array): void {
+    this.#arriving.push(packet);
+    this.#schedule();
+  }
+
+  /** The wire ends, after what arrived before; `now`: without it. */
+  end(cause: Error | undefined, now: boolean): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = { cause };
+    if (now) this.#arriving = [];
+    this.#schedule();
+  }
+
+  #end(cause: Error | undefined, now: boolean): void {
+    if (this.#ending !== undefined) return;
+    this.#arriving = [];
+    this.end(cause, true);
+    this.other?.end(cause === undefined ? undefined : new Error("the other end cut the wire"), now);
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    nextTurn(() => this.#deliver());
+  }
+
+  #deliver(): void {
+    this.#scheduled = false;
+    const arrived = this.#arriving;
+    this.#arriving = [];
+    for (const packet of arrived) {
+      if (this.other !== undefined) this.other.bufferedAmount -= packet.length;
+      if (!this.#closed) this.#onPacket(packet);
+    }
+    if (this.#ending === undefined || this.#closed || this.#arriving.length > 0) return;
+    this.#closed = true;
+    this.#onClose(this.#ending.cause);
+  }
+}
+
+/** A wire in memory: its two ends. A packet arrives in the turn after it was sent. */
+export function memoryPair(): readonly [Wire, Wire] {
+  const one = new MemoryWire();
+  const two = new MemoryWire();
+  one.other = two;
+  two.other = one;
+  return [one, two];
+}
