@@ -13,6 +13,8 @@ const node = process.env["HOLDFAST_NODE"] ?? (strips ? process.execPath : undefi
 const program = `
 import { Board, boardClient, Plain, plainClient } from "./kinds/kinds/v1/kinds_holdfast.ts";
 import { Reserved, reservedClient } from "./names/names/v1/names_holdfast.ts";
+import { Counter, Notebook, Window } from "./objects/objects/v1/objects_holdfast.ts";
+import { Reserved as Held } from "./object-names/held/v1/names_holdfast.ts";
 import type { Calls } from "holdfast/generated-v1";
 
 async function* replies(requests: AsyncIterable<unknown>): AsyncIterable<unknown> {
@@ -32,6 +34,8 @@ console.log(JSON.stringify([
   definition === Board.claim && Board.$methods.claim === Board.claim,
   request, down, up, Board.claim.method.name, Plain.down.kind,
   Object.keys(reserved).length, Reserved.then$.method.name, Reserved.__proto__$.method.name,
+  Notebook.$variants[0], Notebook.$members.seen === Notebook.seen, Notebook.$lingerMs, Notebook.$serial,
+  [Notebook, Counter, Window].map(({ $params }) => $params.typeName), (await Promise.resolve(Held)).then$.method.name,
 ]));
 `;
 
@@ -46,7 +50,7 @@ test.skipIf(node === undefined)("Node runs the generated TypeScript by stripping
     }
     symlinkSync(root, join(folder, "node_modules/holdfast"));
     const files: Record<string, string> = { "main.ts": program, "package.json": '{ "type": "module" }' };
-    for (const name of ["kinds", "names"]) {
+    for (const name of ["kinds", "names", "objects", "object-names"]) {
       const request = compile(goldenCases[name]!.files, "target=ts,import_extension=ts");
       const fileToGenerate = [...request.fileToGenerate, "holdfast/v1/annotations.proto"];
       const options = `${request.parameter},erasable_syntax=true`;
@@ -72,6 +76,12 @@ test.skipIf(node === undefined)("Node runs the generated TypeScript by stripping
       27,
       "Then",
       "__proto__",
+      { name: "reader", members: ["entries", "seen"] },
+      true,
+      300_000,
+      true,
+      ["a.v1.Account", "google.protobuf.Empty", "objects.v1.Outer.Params"],
+      "Then",
     ]);
   } finally {
     rmSync(folder, { recursive: true });
