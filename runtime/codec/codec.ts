@@ -52,11 +52,16 @@ export interface CodecOptions {
   /** Messages inside messages, 1 to 1,000. Default 100, as in other protobuf libraries. Deeper is an error both ways. */
   readonly depthMax?: number;
   /**
-   * What one message read may make: strings, byte fields, 64-bit integers, list and map elements that are
-   * messages, and the members of every message count one each. Default 1,000,000, which bounds the memory that a small packet
-   * can ask for. More is an error on reading.
+   * How many times the length of its bytes a message read may take in memory, by an estimate. Default 32, of which
+   * plain data needs a quarter. More is an error on reading, when `headroomBytes` are used up too.
    */
-  readonly nodesMax?: number;
+  readonly expansionMax?: number;
+  /**
+   * What a message read may take in memory beyond that, in bytes, because a single byte may stand for an empty message
+   * with many members. Default 8 MiB: 100,000 empty messages with three fields each, or 25,000 with thirty. The
+   * messages of one packet share it.
+   */
+  readonly headroomBytes?: number;
 }
 
 /** The options with every default filled in. */
@@ -64,7 +69,8 @@ export interface CodecSettings {
   readonly registry: Registry | undefined;
   readonly slotTypeNames: ReadonlySet<string>;
   readonly depthMax: number;
-  readonly nodesMax: number;
+  readonly expansionMax: number;
+  readonly headroomBytes: number;
 }
 
 /** Throws `RangeError` for a limit that cannot be kept. */
@@ -73,12 +79,15 @@ export function settingsOf(options: CodecOptions = {}): CodecSettings {
   if (!(depthMax >= 1 && depthMax <= 1000)) {
     throw new RangeError(`depthMax must be from 1 to 1000, got ${depthMax}: deeper would risk the stack`);
   }
-  const nodesMax = options.nodesMax ?? 1_000_000;
-  if (!(nodesMax >= 1)) throw new RangeError(`nodesMax must be at least 1, got ${nodesMax}`);
+  const expansionMax = options.expansionMax ?? 32;
+  if (!(expansionMax >= 1)) throw new RangeError(`expansionMax must be at least 1, got ${expansionMax}`);
+  const headroomBytes = options.headroomBytes ?? 8 * 1024 * 1024;
+  if (!(headroomBytes >= 0)) throw new RangeError(`headroomBytes must not be negative, got ${headroomBytes}`);
   return {
     registry: options.registry,
     slotTypeNames: new Set(options.slotTypeNames ?? ["holdfast.link.v1.Payload"]),
     depthMax,
-    nodesMax,
+    expansionMax,
+    headroomBytes,
   };
 }

@@ -1,8 +1,10 @@
-import { ScalarType, type DescEnum, type JsonValue } from "@bufbuild/protobuf";
+import { ScalarType, type DescEnum } from "@bufbuild/protobuf";
 import { base64Decode, base64Encode } from "@bufbuild/protobuf/wire";
 import { CodecError } from "./codec-error.ts";
 import { keyOf } from "./map-key.ts";
-import type { Reading } from "./reading.ts";
+import type { JsonReader } from "./json-reader.ts";
+import { stringLiteral, type JsonWriter } from "./json-writer.ts";
+import { binaryBytes, longBytes } from "./reading.ts";
 import {
   checkedFloat,
   checkedInt32,
@@ -12,106 +14,103 @@ import {
   refused,
 } from "./scalar-range.ts";
 
-/** The JSON of one value of a field; depth is that of the message around it. */
-export type ShapeValue = (value: unknown, depth: number) => JsonValue;
-/** One value of a field, from JSON; undefined is one that the field's enum does not know. */
-export type UnshapeValue = (json: unknown, reading: Reading) => unknown;
+/** Writes one value of a field. */
+export type WriteJsonValue = (writer: JsonWriter, value: unknown) => void;
+/** Reads one value of a field; undefined is one that the field's enum does not know. */
+export type ReadJsonValue = (reader: JsonReader) => unknown;
 
-export function scalarShaper(type: ScalarType): ShapeValue {
+export function scalarJsonWriter(type: ScalarType): WriteJsonValue {
   switch (type) {
     case ScalarType.STRING:
-      return (value) => {
+      return (writer, value) => {
         if (typeof value !== "string") throw refused("a string", value);
-        return value;
+        writer.string(value);
       };
     case ScalarType.BOOL:
-      return (value) => {
+      return (writer, value) => {
         if (typeof value !== "boolean") throw refused("true or false", value);
-        return value;
+        writer.ascii(value ? "true" : "false");
       };
     case ScalarType.BYTES:
-      return (value) => {
+      return (writer, value) => {
         if (!(value instanceof Uint8Array)) throw refused("a Uint8Array", value);
-        return base64Encode(value);
+        writer.json(`"${base64Encode(value)}"`);
       };
     case ScalarType.DOUBLE:
-      return (value) => {
+      return (writer, value) => {
         if (typeof value !== "number") throw refused("a number", value);
-        return numberJson(value);
+        writeNumber(writer, value);
       };
     case ScalarType.FLOAT:
-      return (value) => numberJson(checkedFloat(value));
+      return (writer, value) => writeNumber(writer, checkedFloat(value));
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:
-      return checkedInt32;
+      return (writer, value) => writer.number(checkedInt32(value));
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
-      return checkedUint32;
+      return (writer, value) => writer.number(checkedUint32(value));
     default: {
       const unsigned = isUnsignedLong(type);
-      return (value) => checkedLong(value, unsigned).toString();
+      return (writer, value) => writer.long(checkedLong(value, unsigned));
     }
   }
 }
 
 /** JSON text has no word for some numbers; ProtoJSON takes these strings, and readers take "-0" as a number. */
-function numberJson(value: number): JsonValue {
-  if (Number.isFinite(value)) return Object.is(value, -0) ? "-0" : value;
-  return value > 0 ? "Infinity" : value < 0 ? "-Infinity" : "NaN";
+function writeNumber(writer: JsonWriter, value: number): void {
+  if (!Number.isFinite(value)) writer.ascii(`"${value}"`);
+  else if (Object.is(value, -0)) writer.ascii('"-0"');
+  else writer.number(value);
 }
 
-export function enumShaper(desc: DescEnum): ShapeValue {
-  if (desc.typeName === "google.protobuf.NullValue") return () => null;
-  const names = new Map(desc.values.map((value) => [value.number, value.jsonName]));
-  return (value) => {
+export function enumJsonWriter(desc: DescEnum): WriteJsonValue {
+  if (desc.typeName === "google.protobuf.NullValue") return (writer) => writer.ascii("null");
+  const names = new Map(desc.values.map((value) => [value.number, stringLiteral(value.jsonName)]));
+  return (writer, value) => {
     const number = checkedInt32(value);
     const name = names.get(number);
-    if (name !== undefined) return name;
-    if (desc.open) return number;
-    throw new CodecError(`${number} is not a value of the closed enum ${desc.typeName}`);
+    if (name !== undefined) writer.literal(name);
+    else if (desc.open) writer.number(number);
+    else throw new CodecError(`${number} is not a value of the closed enum ${desc.typeName}`);
   };
 }
 
-export function scalarUnshaper(type: ScalarType, longAsString: boolean): UnshapeValue {
+export function scalarJsonReader(type: ScalarType, longAsString: boolean): ReadJsonValue {
   switch (type) {
     case ScalarType.STRING:
-      return (json, reading) => {
-        if (typeof json !== "string") throw refused("a string", json);
-        reading.charge(1);
-        return json;
-      };
+      return (reader) => reader.string("a string");
     case ScalarType.BOOL:
-      return (json) => {
+      return (reader) => {
+        const json = reader.scalar();
         if (typeof json !== "boolean") throw refused("true or false", json);
         return json;
       };
     case ScalarType.BYTES:
-      return (json, reading) => {
-        if (typeof json !== "string") throw refused("bytes as base64 text", json);
-        reading.charge(4);
-        return bytesOf(json);
+      return (reader) => {
+        reader.charge(binaryBytes);
+        return bytesOf(reader.string("bytes as base64 text"));
       };
     case ScalarType.DOUBLE:
-      return floatNumber;
+      return (reader) => floatNumber(reader.scalar());
     case ScalarType.FLOAT:
-      return (json) => checkedFloat(floatNumber(json));
+      return (reader) => checkedFloat(floatNumber(reader.scalar()));
     case ScalarType.INT32:
     case ScalarType.SINT32:
     case ScalarType.SFIXED32:
-      return (json) => checkedInt32(wholeNumber(json));
+      return (reader) => checkedInt32(wholeNumber(reader.scalar()));
     case ScalarType.UINT32:
     case ScalarType.FIXED32:
-      return (json) => checkedUint32(wholeNumber(json));
+      return (reader) => checkedUint32(wholeNumber(reader.scalar()));
     default:
-      return longUnshaper(isUnsignedLong(type), longAsString);
+      return longReader(isUnsignedLong(type), longAsString);
   }
 }
 
-function longUnshaper(unsigned: boolean, longAsString: boolean): UnshapeValue {
-  return (json, reading) => {
-    reading.charge(1);
-    const long = checkedLong(json, unsigned);
+function longReader(unsigned: boolean, longAsString: boolean): ReadJsonValue {
+  return (reader) => {
+    reader.charge(longBytes);
+    const long = checkedLong(reader.scalar(), unsigned);
     return longAsString ? long.toString() : long;
   };
 }
@@ -146,13 +145,14 @@ function floatNumber(json: unknown): number {
 }
 
 /** Undefined for names and numbers that a newer schema may have; an open enum keeps the numbers. */
-export function enumUnshaper(desc: DescEnum): UnshapeValue {
+export function enumJsonReader(desc: DescEnum): ReadJsonValue {
   const numbers = new Map<unknown, number>();
   for (const value of desc.values) numbers.set(value.jsonName, value.number);
   for (const value of desc.values) numbers.set(value.name, value.number);
   for (const value of desc.values) numbers.set(value.number, value.number);
   if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
-  return (json) => {
+  return (reader) => {
+    const json = reader.scalar();
     const known = numbers.get(json);
     if (known !== undefined) return known;
     if (typeof json === "string") return undefined;
@@ -163,7 +163,7 @@ export function enumUnshaper(desc: DescEnum): UnshapeValue {
 }
 
 /** The key that protobuf-es keeps, from the key of a JSON object, which may be spelled in other ways. */
-export function keyUnshaper(type: ScalarType): (key: string) => string {
+export function jsonKeyReader(type: ScalarType): (key: string) => string {
   switch (type) {
     case ScalarType.STRING:
       return (key) => key;
@@ -183,11 +183,12 @@ export function keyUnshaper(type: ScalarType): (key: string) => string {
   }
 }
 
-/** Checks that a key is one of its type in its one spelling. */
-export function keyShaper(type: ScalarType): (key: string) => string {
-  if (type === ScalarType.STRING) return (key) => key;
-  return (key) => {
-    keyOf(type, key);
-    return key;
+/** Writes a key, after checking that it is one of its type in its one spelling; with it, what stands around. */
+export function jsonKeyWriter(type: ScalarType): (writer: JsonWriter, key: string) => void {
+  return (writer, key) => {
+    if (type !== ScalarType.STRING) keyOf(type, key);
+    writer.comma();
+    writer.string(key);
+    writer.colon();
   };
 }

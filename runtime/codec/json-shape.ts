@@ -1,40 +1,40 @@
 import {
   getExtension,
+  ScalarType,
   type DescExtension,
   type DescField,
   type DescMessage,
   type DescOneof,
-  type JsonObject,
-  type JsonValue,
   type Message,
 } from "@bufbuild/protobuf";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
-import { enumShaper, keyShaper, scalarShaper, type ShapeValue } from "./json-scalar.ts";
+import { JsonPlain } from "./json-plain.ts";
+import { enumJsonWriter, jsonKeyWriter, scalarJsonWriter, type WriteJsonValue } from "./json-scalar.ts";
 import { jsonCopy, wellKnownShaper } from "./json-well-known.ts";
-import { setEntry } from "./map-key.ts";
-import { presentValueOf, type Fields, type PresentValue } from "./presence.ts";
+import { keyLiteral, type JsonWriter } from "./json-writer.ts";
+import { plainZeroOf, presentValueOf, type Fields, type PresentValue } from "./presence.ts";
 import { tooDeep } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
 import { slotContent } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
 
-/** The ProtoJSON of one message; depth is how many messages lie around it. */
-export type ShapeJson = (message: Message, depth: number) => JsonValue;
+/** Writes one message as ProtoJSON. */
+export type ShapeJson = (writer: JsonWriter, message: Message) => void;
 
 /** A member of a message, compiled: a field, or a oneof with all its fields. */
-interface MemberShaper {
-  readonly present: PresentValue;
+interface MemberWriter {
   /** The member's step in an error's path; a oneof has none, its fields have. */
   readonly step: string;
-  readonly put: (json: JsonObject, value: unknown, depth: number) => void;
+  /** Writes comma, key and value if the member is set. */
+  readonly put: (writer: JsonWriter, message: Fields) => void;
 }
 
-/** Compiles messages of any type to makers of ProtoJSON, each once, without making code from text. */
+/** Compiles messages of any type to writers of ProtoJSON, each once, without making code from text. */
 export class JsonShapers {
   readonly #settings: CodecSettings;
   readonly #compiled = new WeakMap<DescMessage, ShapeJson>();
-  readonly #extensions = new WeakMap<DescExtension, ShapeValue>();
+  readonly #extensions = new WeakMap<DescExtension, WriteJsonValue>();
 
   constructor(settings: CodecSettings) {
     this.#settings = settings;
@@ -48,10 +48,11 @@ export class JsonShapers {
     const { typeName } = desc;
     const { depthMax } = this.#settings;
     const body = wellKnownShaper(desc, this.#settings, this) ?? this.#body(desc);
-    const shape: ShapeJson = (message, depth) => {
+    const shape: ShapeJson = (writer, message) => {
       if (message.$typeName !== typeName) throw refused(`a ${typeName}`, message);
-      if (depth >= depthMax) throw tooDeep(depthMax);
-      return body.shape(message, depth + 1);
+      if (++writer.depth > depthMax) throw tooDeep(depthMax);
+      body.shape(writer, message);
+      writer.depth--;
     };
     // Known before its fields are compiled, so that a recursive type finds itself.
     this.#compiled.set(desc, shape);
@@ -61,13 +62,15 @@ export class JsonShapers {
 
   /** A message that is an object with a key for each field. */
   #body(desc: DescMessage): { shape: ShapeJson; compile: () => void } {
-    const members: MemberShaper[] = [];
+    const { registry } = this.#settings;
+    const members: MemberWriter[] = [];
     return {
-      shape: (message, depth) => {
-        const json: JsonObject = {};
-        putMembers(json, members, message, depth);
-        if (message.$unknown !== undefined) this.#putExtensions(json, desc, message, depth);
-        return json;
+      shape: (writer, message) => {
+        const opened = writer.opened();
+        writeMembers(writer, members, message);
+        if (registry !== undefined && message.$unknown !== undefined)
+          this.#writeExtensions(writer, desc, message);
+        writer.closedObject(opened);
       },
       compile: () => {
         for (const member of desc.members) members.push(this.#member(member));
@@ -75,152 +78,187 @@ export class JsonShapers {
     };
   }
 
-  #member(member: DescField | DescOneof): MemberShaper {
-    const present = presentValueOf(member);
-    if (member.kind === "field") return { present, step: `.${member.name}`, put: this.#put(member) };
+  #member(member: DescField | DescOneof): MemberWriter {
+    if (member.kind === "field") return { step: `.${member.name}`, put: this.#put(member) };
     const cases = new Map(
-      member.fields.map((field) => [field.localName, { step: `.${field.name}`, put: this.#put(field) }]),
+      member.fields.map((field) => [field.localName, { step: `.${field.name}`, write: this.#keyed(field) }]),
     );
-    return {
-      present,
-      step: "",
-      put: (json, oneof, depth) => {
-        const { case: name, value } = oneof as { case: string; value: unknown };
-        const chosen = cases.get(name);
-        if (chosen === undefined) throw new CodecError(`oneof ${member.name} has no field "${name}"`);
-        try {
-          chosen.put(json, value, depth);
-        } catch (error) {
-          throw within(error, chosen.step);
-        }
-      },
+    const write: WriteJsonValue = (writer, oneof) => {
+      const { case: name, value } = oneof as { case: string; value: unknown };
+      const chosen = cases.get(name);
+      if (chosen === undefined) throw new CodecError(`oneof ${member.name} has no field "${name}"`);
+      try {
+        chosen.write(writer, value);
+      } catch (error) {
+        throw within(error, chosen.step);
+      }
+    };
+    return { step: "", put: putPresent(presentValueOf(member), write) };
+  }
+
+  #put(field: DescField): MemberWriter["put"] {
+    const zero = plainZeroOf(field);
+    if (zero === undefined) return putPresent(presentValueOf(field), this.#keyed(field));
+    const { localName } = field;
+    const key = keyLiteral(field.jsonName);
+    if (field.scalar === ScalarType.STRING) return putString(localName, key);
+    const write = this.#field(field);
+    return (writer, message) => {
+      const value = message[localName];
+      if (value === zero || value === undefined) return;
+      writer.literal(key);
+      write(writer, value);
     };
   }
 
-  #put(field: DescField): MemberShaper["put"] {
-    const { jsonName } = field;
-    const shape = this.#field(field);
-    if (jsonName === "__proto__")
-      return (json, value, depth) => setEntry(json, jsonName, shape(value, depth));
-    return (json, value, depth) => {
-      json[jsonName] = shape(value, depth);
+  /** The writer of a field with comma and key before it. */
+  #keyed(field: DescField | DescExtension): WriteJsonValue {
+    const key = keyLiteral(field.jsonName);
+    const write = this.#field(field);
+    return (writer, value) => {
+      writer.literal(key);
+      write(writer, value);
     };
   }
 
-  #field(field: DescField | DescExtension): ShapeValue {
+  #field(field: DescField | DescExtension): WriteJsonValue {
     switch (field.fieldKind) {
       case "scalar":
-        return scalarShaper(field.scalar);
+        return scalarJsonWriter(field.scalar);
       case "enum":
-        return enumShaper(field.enum);
+        return enumJsonWriter(field.enum);
       case "message":
         return this.#message(field);
       case "list":
-        return listShaper(this.#element(field));
+        return listWriter(this.#element(field));
       case "map":
-        return mapShaper(keyShaper(field.mapKey), this.#element(field));
+        return mapWriter(jsonKeyWriter(field.mapKey), this.#element(field));
     }
   }
 
-  #element(field: (DescField | DescExtension) & { readonly fieldKind: "list" | "map" }): ShapeValue {
+  #element(field: (DescField | DescExtension) & { readonly fieldKind: "list" | "map" }): WriteJsonValue {
     if (field.message !== undefined) return this.#message(field);
-    return field.enum === undefined ? scalarShaper(field.scalar) : enumShaper(field.enum);
+    return field.enum === undefined ? scalarJsonWriter(field.scalar) : enumJsonWriter(field.enum);
   }
 
-  #message(field: MessageField): ShapeValue {
+  #message(field: MessageField): WriteJsonValue {
     const desc = field.message;
     switch (storedFormOf(field, this.#settings.slotTypeNames)) {
       case "slot":
-        return (value) => slotContent(value as Message) as unknown as JsonValue;
+        return writeSlot;
       case "wrapper":
-        return scalarShaper(wrappedField(desc).scalar);
+        return scalarJsonWriter(wrappedField(desc).scalar);
       case "struct": {
         const { depthMax } = this.#settings;
-        return (value, depth) => {
+        return (writer, value) => {
           if (typeof value !== "object" || value === null || Array.isArray(value))
             throw refused("a JSON object", value);
-          return jsonCopy(value, depthMax - depth, undefined);
+          writer.json(JSON.stringify(jsonCopy(value, depthMax - writer.depth, undefined)));
         };
       }
       case "message": {
         const shape = this.of(desc);
-        return (value, depth) => {
+        return (writer, value) => {
           if (typeof value !== "object" || value === null) throw refused(`a ${desc.typeName}`, value);
-          return shape(value as Message, depth);
+          shape(writer, value as Message);
         };
       }
     }
   }
 
-  #putExtensions(json: JsonObject, desc: DescMessage, message: Message, depth: number): void {
-    const { registry } = this.#settings;
-    if (registry === undefined) return;
+  /** Writes the extensions that the registry knows; protobuf-es keeps them among the unknown fields. */
+  #writeExtensions(writer: JsonWriter, desc: DescMessage, message: Message): void {
     for (const number of new Set(message.$unknown?.map((field) => field.no))) {
-      const extension = registry.getExtensionFor(desc, number);
+      const extension = this.#settings.registry?.getExtensionFor(desc, number);
       if (extension === undefined) continue;
       try {
-        json[extension.jsonName] = this.#extension(extension)(getExtension(message, extension), depth);
+        this.#extension(extension)(writer, getExtension(message, extension));
       } catch (error) {
         throw within(error, `.[${extension.typeName}]`);
       }
     }
   }
 
-  #extension(extension: DescExtension): ShapeValue {
+  #extension(extension: DescExtension): WriteJsonValue {
     const known = this.#extensions.get(extension);
     if (known !== undefined) return known;
-    const shape = this.#field(extension);
-    this.#extensions.set(extension, shape);
-    return shape;
+    const write = this.#keyed(extension);
+    this.#extensions.set(extension, write);
+    return write;
   }
 }
 
-function putMembers(
-  json: JsonObject,
-  members: readonly MemberShaper[],
-  message: Message,
-  depth: number,
-): void {
+function writeMembers(writer: JsonWriter, members: readonly MemberWriter[], message: Message): void {
   let step = "";
   try {
     for (let i = 0; i < members.length; i++) {
       const member = members[i];
       if (member === undefined) continue;
       ({ step } = member);
-      const value = member.present(message);
-      if (value !== undefined) member.put(json, value, depth);
+      member.put(writer, message);
     }
   } catch (error) {
     throw within(error, step);
   }
 }
 
-function listShaper(shape: ShapeValue): ShapeValue {
-  return (list, depth) => {
-    if (!Array.isArray(list)) throw refused("an array", list);
-    const json: JsonValue[] = [];
-    let i = 0;
-    try {
-      for (; i < list.length; i++) json.push(shape(list[i], depth));
-    } catch (error) {
-      throw within(error, `[${i}]`);
-    }
-    return json;
+function putPresent(present: PresentValue, write: WriteJsonValue): MemberWriter["put"] {
+  return (writer, message) => {
+    const value = present(message);
+    if (value !== undefined) write(writer, value);
   };
 }
 
-function mapShaper(shapeKey: (key: string) => string, shape: ShapeValue): ShapeValue {
-  return (record, depth) => {
+/** Strings are what messages mostly hold, so they get a writer without a call between. */
+function putString(localName: string, key: Uint8Array): MemberWriter["put"] {
+  return (writer, message) => {
+    const value = message[localName];
+    if (value === "" || value === undefined) return;
+    if (typeof value !== "string") throw refused("a string", value);
+    writer.literal(key);
+    writer.string(value);
+  };
+}
+
+function listWriter(write: WriteJsonValue): WriteJsonValue {
+  return (writer, list) => {
+    if (!Array.isArray(list)) throw refused("an array", list);
+    const opened = writer.opened();
+    let i = 0;
+    try {
+      for (; i < list.length; i++) {
+        writer.comma();
+        write(writer, list[i]);
+      }
+    } catch (error) {
+      throw within(error, `[${i}]`);
+    }
+    writer.closedArray(opened);
+  };
+}
+
+function mapWriter(
+  writeKey: (writer: JsonWriter, key: string) => void,
+  write: WriteJsonValue,
+): WriteJsonValue {
+  return (writer, record) => {
     if (typeof record !== "object" || record === null)
       throw refused("an object with the map's entries", record);
-    const json: JsonObject = {};
+    const opened = writer.opened();
     for (const key of Object.keys(record)) {
       try {
-        setEntry(json, shapeKey(key), shape((record as Fields)[key], depth));
+        writeKey(writer, key);
+        write(writer, (record as Fields)[key]);
       } catch (error) {
         throw within(error, entryStep(key));
       }
     }
-    return json;
+    writer.closedObject(opened);
   };
 }
+
+const writeSlot: WriteJsonValue = (writer, value) => {
+  const plain = slotContent(value as Message);
+  if (!(plain instanceof JsonPlain)) throw new CodecError("the slot was filled by another codec");
+  writer.raw(plain.bytes, plain.start, plain.end);
+};

@@ -1,34 +1,54 @@
 import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
+import { copyOf } from "./byte-copy.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
-import type { CodecSettings, Plain } from "./codec.ts";
-import { enumUnshaper, keyUnshaper, scalarUnshaper, type UnshapeValue } from "./json-scalar.ts";
-import { jsonCopy, wellKnownUnshaper } from "./json-well-known.ts";
+import type { CodecSettings } from "./codec.ts";
 import { extensionSetter, type SetExtension } from "./extension-setter.ts";
+import { JsonPlain } from "./json-plain.ts";
+import type { JsonReader } from "./json-reader.ts";
+import { enumJsonReader, jsonKeyReader, scalarJsonReader, type ReadJsonValue } from "./json-scalar.ts";
+import { jsonCopy, wellKnownUnshaper } from "./json-well-known.ts";
+import { stringLiteral } from "./json-writer.ts";
 import { setEntry } from "./map-key.ts";
-import type { Reading } from "./reading.ts";
+import { binaryBytes, entryBytes, placeBytes, plainBytes } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
 import { fillSlot } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
 
-/** One message from its ProtoJSON. */
-export type UnshapeJson = (json: unknown, reading: Reading) => Message;
+/** Reads one message from its ProtoJSON. */
+export type UnshapeJson = (reader: JsonReader) => Message;
 
 /** A field, compiled. */
-interface FieldUnshaper {
+interface FieldReader {
+  /** How its key mostly stands in the text, quotes and colon included. */
+  readonly literal: Uint8Array;
   readonly step: string;
   /** Position of the field, or of its oneof, among the members: no two values may come for one. */
   readonly member: number;
   /** JSON null is a value here, not the absence of one. */
   readonly takesNull: boolean;
-  readonly unshape: UnshapeValue;
+  readonly read: ReadJsonValue;
 }
+
+/** How a message type is read. */
+interface MessagePlan {
+  readonly typeText: string;
+  readonly blank: Blank;
+  /** In the order of the schema, in which most senders write them. */
+  readonly fields: readonly FieldReader[];
+  readonly byName: ReadonlyMap<string, FieldReader>;
+}
+
+/** How many fields a sender may have left out for the next one still to be found by its place. */
+const guessesMax = 12;
+
+const colon = 0x3a;
 
 /** Compiles messages of any type to readers of ProtoJSON, each once, without making code from text. */
 export class JsonUnshapers {
   readonly #settings: CodecSettings;
   readonly #compiled = new WeakMap<DescMessage, UnshapeJson>();
-  readonly #extensions = new WeakMap<DescExtension, UnshapeValue>();
+  readonly #extensions = new WeakMap<DescExtension, ReadJsonValue>();
 
   constructor(settings: CodecSettings) {
     this.#settings = settings;
@@ -44,107 +64,109 @@ export class JsonUnshapers {
       this.#compiled.set(desc, wellKnown);
       return wellKnown;
     }
-    const fields = new Map<string, FieldUnshaper>();
-    const blank = blankOf(desc);
-    const unshape: UnshapeJson = (json, reading) => this.#read(json, reading, desc, blank, fields);
+    const fields: FieldReader[] = [];
+    const byName = new Map<string, FieldReader>();
+    const typeText = `an object with the fields of ${desc.typeName}`;
+    const plan: MessagePlan = { typeText, blank: blankOf(desc), fields, byName };
+    const unshape: UnshapeJson = (reader) => this.#read(reader, plan, desc);
     // Known before its fields are compiled, so that a recursive type finds itself.
     this.#compiled.set(desc, unshape);
     for (const field of desc.fields) {
-      const compiled = this.#fieldUnshaper(field);
-      fields.set(field.name, compiled).set(field.jsonName, compiled);
+      const compiled = this.#fieldReader(field);
+      fields.push(compiled);
+      byName.set(field.name, compiled).set(field.jsonName, compiled);
     }
     return unshape;
   }
 
-  #read(
-    json: unknown,
-    reading: Reading,
-    desc: DescMessage,
-    blank: Blank,
-    fields: ReadonlyMap<string, FieldUnshaper>,
-  ): Message {
-    if (typeof json !== "object" || json === null || Array.isArray(json)) {
-      throw refused(`an object with the fields of ${desc.typeName}`, json);
-    }
-    const base = reading.open(blank.memberCount);
-    const { values } = reading;
+  #read(reader: JsonReader, plan: MessagePlan, desc: DescMessage): Message {
+    let more = reader.startObject(plan.typeText);
+    const { blank, fields } = plan;
+    const { values } = reader;
+    const base = reader.open(blank);
     let extensions: SetExtension[] | undefined;
     let step = "";
     try {
-      for (const key of Object.keys(json)) {
+      for (let next = 0; more; more = reader.moreMembers()) {
         step = "";
-        const value = (json as Record<string, unknown>)[key];
-        const field = fields.get(key);
+        const at = guessedField(reader, fields, next);
+        let field = fields[at];
         if (field === undefined) {
-          const set = this.#unknownField(key, value, reading, desc);
-          if (set !== undefined) (extensions ??= []).push(set);
-          continue;
-        }
-        if (value === null && !field.takesNull) continue;
+          const key = reader.key();
+          field = plan.byName.get(key);
+          if (field === undefined) {
+            const set = this.#readUnknown(reader, key, desc);
+            if (set !== undefined) (extensions ??= []).push(set);
+            continue;
+          }
+        } else next = at + 1;
+        if (!field.takesNull && reader.isNull()) continue;
         ({ step } = field);
         const slot = base + field.member;
         if (values[slot] !== undefined)
           throw new CodecError("the field, or another of its oneof, came before");
-        values[slot] = field.unshape(value, reading);
+        values[slot] = field.read(reader);
       }
     } catch (error) {
       throw within(error, step);
     }
     const message = fillBlank(blank, values, base) as unknown as Message;
-    reading.close(base);
+    reader.close(base);
     if (extensions !== undefined) for (const set of extensions) set(message);
     return message;
   }
 
-  #fieldUnshaper(field: DescField): FieldUnshaper {
-    const unshape = this.#field(field);
+  #fieldReader(field: DescField): FieldReader {
+    const read = this.#field(field);
     return {
+      literal: Uint8Array.from([...stringLiteral(field.jsonName), colon]),
       step: `.${field.name}`,
       member: field.parent.members.indexOf(field.oneof ?? field),
       takesNull: (field.fieldKind === "message" || field.fieldKind === "enum") && takesNull(field),
-      unshape: field.oneof === undefined ? unshape : caseUnshaper(field.localName, unshape),
+      read: field.oneof === undefined ? read : caseReader(field.localName, read),
     };
   }
 
-  #field(field: DescField | DescExtension): UnshapeValue {
+  #field(field: DescField | DescExtension): ReadJsonValue {
     switch (field.fieldKind) {
       case "scalar":
-        return scalarUnshaper(field.scalar, field.longAsString);
+        return scalarJsonReader(field.scalar, field.longAsString);
       case "enum":
-        return enumUnshaper(field.enum);
+        return enumJsonReader(field.enum);
       case "message":
         return this.#message(field);
       case "list":
-        return listUnshaper(this.#element(field));
+        return listReader(this.#element(field));
       case "map":
-        return mapUnshaper(keyUnshaper(field.mapKey), this.#element(field));
+        return mapReader(jsonKeyReader(field.mapKey), this.#element(field));
     }
   }
 
   /** What a list or map holds; null is refused there, except where it is a value. */
-  #element(field: (DescField | DescExtension) & { readonly fieldKind: "list" | "map" }): UnshapeValue {
+  #element(field: (DescField | DescExtension) & { readonly fieldKind: "list" | "map" }): ReadJsonValue {
     if (field.message !== undefined) {
-      const unshape = this.#message(field);
-      return takesNull(field) ? unshape : notNull(unshape);
+      const read = this.#message(field);
+      return takesNull(field) ? read : notNull(read);
     }
-    if (field.enum !== undefined) return enumUnshaper(field.enum);
-    return scalarUnshaper(field.scalar, field.fieldKind === "list" && field.longAsString);
+    if (field.enum !== undefined) return enumJsonReader(field.enum);
+    return scalarJsonReader(field.scalar, field.fieldKind === "list" && field.longAsString);
   }
 
-  #message(field: MessageField): UnshapeValue {
+  #message(field: MessageField): ReadJsonValue {
     const desc = field.message;
     switch (storedFormOf(field, this.#settings.slotTypeNames)) {
       case "slot":
-        return (json) => fillSlot(desc, json as Plain);
+        return slotReader(desc);
       case "wrapper": {
         const value = wrappedField(desc);
-        return scalarUnshaper(value.scalar, value.longAsString);
+        return scalarJsonReader(value.scalar, value.longAsString);
       }
       case "struct": {
         const { depthMax } = this.#settings;
-        return (json, reading) => {
+        return (reader) => {
+          const json = reader.tree();
           if (typeof json !== "object" || Array.isArray(json)) throw refused("a JSON object", json);
-          return jsonCopy(json, depthMax, reading);
+          return jsonCopy(json, depthMax, reader);
         };
       }
       case "message":
@@ -153,26 +175,41 @@ export class JsonUnshapers {
   }
 
   /** A key that the schema does not have: an extension that the registry knows, or to be ignored. */
-  #unknownField(key: string, json: unknown, reading: Reading, desc: DescMessage): SetExtension | undefined {
-    if (this.#settings.registry === undefined || !key.startsWith("[") || json === null) return undefined;
-    const extension = this.#settings.registry.getExtension(key.slice(1, -1));
-    if (extension?.extendee.typeName !== desc.typeName || extension.jsonName !== key) return undefined;
+  #readUnknown(reader: JsonReader, key: string, desc: DescMessage): SetExtension | undefined {
+    const { registry } = this.#settings;
+    const extension = key.startsWith("[") ? registry?.getExtension(key.slice(1, -1)) : undefined;
+    if (extension?.extendee.typeName !== desc.typeName || extension.jsonName !== key) {
+      reader.skip();
+      return undefined;
+    }
+    if (reader.isNull()) return undefined;
     try {
-      reading.charge(1);
-      const value = this.#extension(extension)(json, reading);
+      reader.charge(entryBytes);
+      const value = this.#extension(extension)(reader);
       return value === undefined ? undefined : extensionSetter(extension, value);
     } catch (error) {
       throw within(error, `.${key}`);
     }
   }
 
-  #extension(extension: DescExtension): UnshapeValue {
+  #extension(extension: DescExtension): ReadJsonValue {
     const known = this.#extensions.get(extension);
     if (known !== undefined) return known;
-    const unshape = this.#field(extension);
-    this.#extensions.set(extension, unshape);
-    return unshape;
+    const read = this.#field(extension);
+    this.#extensions.set(extension, read);
+    return read;
   }
+}
+
+/** Passes the key at hand if it is that of a field not far behind the last one; returns its place, or -1. */
+function guessedField(reader: JsonReader, fields: readonly FieldReader[], next: number): number {
+  reader.peek();
+  const end = Math.min(fields.length, next + guessesMax);
+  for (let i = next; i < end; i++) {
+    const field = fields[i];
+    if (field !== undefined && reader.tryLiteral(field.literal)) return i;
+  }
+  return -1;
 }
 
 /** `Value` and `NullValue` have JSON null as a value. */
@@ -183,32 +220,34 @@ function takesNull(field: DescField | DescExtension): boolean {
   );
 }
 
-function notNull(unshape: UnshapeValue): UnshapeValue {
-  return (json, reading) => {
-    if (json === null) throw refused("a value", json);
-    return unshape(json, reading);
+function notNull(read: ReadJsonValue): ReadJsonValue {
+  return (reader) => {
+    if (reader.isNull()) throw refused("a value", null);
+    return read(reader);
   };
 }
 
 /** protobuf-es keeps a oneof as one member with the name and the value of the field that is set. */
-function caseUnshaper(name: string, unshape: UnshapeValue): UnshapeValue {
-  return (json, reading) => {
-    const value = unshape(json, reading);
+function caseReader(name: string, read: ReadJsonValue): ReadJsonValue {
+  return (reader) => {
+    const value = read(reader);
     return value === undefined ? undefined : { case: name, value };
   };
 }
 
-function listUnshaper(unshape: UnshapeValue): UnshapeValue {
-  return (json, reading) => {
-    if (!Array.isArray(json)) throw refused("an array", json);
+function listReader(read: ReadJsonValue): ReadJsonValue {
+  return (reader) => {
     const list: unknown[] = [];
+    if (!reader.startArray("an array")) return list;
     let i = 0;
     try {
-      for (; i < json.length; i++) {
-        const value = unshape(json[i], reading);
+      do {
+        reader.charge(placeBytes);
+        const value = read(reader);
         // What an enum does not know is dropped.
         if (value !== undefined) list.push(value);
-      }
+        i++;
+      } while (reader.moreItems());
     } catch (error) {
       throw within(error, `[${i}]`);
     }
@@ -216,19 +255,32 @@ function listUnshaper(unshape: UnshapeValue): UnshapeValue {
   };
 }
 
-function mapUnshaper(unshapeKey: (key: string) => string, unshape: UnshapeValue): UnshapeValue {
-  return (json, reading) => {
-    if (typeof json !== "object" || json === null || Array.isArray(json)) throw refused("an object", json);
+function mapReader(readKey: (key: string) => string, read: ReadJsonValue): ReadJsonValue {
+  return (reader) => {
     const record: Record<string, unknown> = {};
-    for (const key of Object.keys(json)) {
+    if (!reader.startObject("an object")) return record;
+    do {
+      reader.charge(entryBytes);
+      const key = reader.key();
       try {
-        reading.charge(2);
-        const value = unshape((json as Record<string, unknown>)[key], reading);
-        if (value !== undefined) setEntry(record, unshapeKey(key), value);
+        const value = read(reader);
+        if (value !== undefined) setEntry(record, readKey(key), value);
       } catch (error) {
         throw within(error, entryStep(key));
       }
-    }
+    } while (reader.moreMembers());
     return record;
+  };
+}
+
+/** The content is copied: it may be read long after the buffer that it came in is used again. */
+function slotReader(desc: DescMessage): ReadJsonValue {
+  return (reader) => {
+    reader.peek();
+    const start = reader.pos;
+    reader.skip();
+    reader.charge(plainBytes + binaryBytes);
+    const bytes = copyOf(reader.bytes, start, reader.pos);
+    return fillSlot(desc, new JsonPlain(bytes, 0, bytes.length, reader.headroomBytes).plain);
   };
 }

@@ -24,9 +24,11 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
-import { scalarShaper, scalarUnshaper } from "./json-scalar.ts";
+import type { JsonReader } from "./json-reader.ts";
+import { scalarJsonReader, scalarJsonWriter } from "./json-scalar.ts";
+import { keyLiteral, type JsonWriter } from "./json-writer.ts";
 import { setEntry } from "./map-key.ts";
-import type { Reading } from "./reading.ts";
+import { entryBytes, longBytes, type Reading } from "./reading.ts";
 import type { Fields } from "./presence.ts";
 import { refused } from "./scalar-range.ts";
 import { wrappedField } from "./stored-form.ts";
@@ -34,8 +36,8 @@ import { wrappedField } from "./stored-form.ts";
 // The types that ProtoJSON writes in their own way. Times, durations and field masks are left to protobuf-es,
 // which knows their rules; those that can be deep or large are done here, under our limits.
 
-type Shape = (message: Message, depth: number) => JsonValue;
-type Unshape = (json: unknown, reading: Reading) => Message;
+type Shape = (writer: JsonWriter, message: Message) => void;
+type Unshape = (reader: JsonReader) => Message;
 
 /** Undefined for types that are objects with a key for each field. */
 export function wellKnownShaper(
@@ -45,21 +47,24 @@ export function wellKnownShaper(
 ): { shape: Shape; compile?: () => void } | undefined {
   if (!hasCustomJsonRepresentation(desc)) return undefined;
   const { depthMax, registry } = settings;
+  const written = (jsonOf: (message: Message, depthLeft: number) => JsonValue): { shape: Shape } => ({
+    shape: (writer, message) => writer.json(JSON.stringify(jsonOf(message, depthMax - writer.depth))),
+  });
   switch (desc.typeName) {
     case "google.protobuf.Any":
-      return { shape: (message, depth) => anyJson(message as Any, depth, registry, shapers) };
+      return { shape: (writer, message) => writeAny(writer, message as Any, registry, shapers) };
     case "google.protobuf.Struct":
-      return { shape: (message, depth) => structJson(message as Struct, depthMax - depth) };
+      return written((message, depthLeft) => structJson(message as Struct, depthLeft));
     case "google.protobuf.Value":
-      return { shape: (message, depth) => valueJson(message as Value, depthMax - depth) };
+      return written((message, depthLeft) => valueJson(message as Value, depthLeft));
     case "google.protobuf.ListValue":
-      return { shape: (message, depth) => listJson(message as ListValue, depthMax - depth) };
+      return written((message, depthLeft) => listJson(message as ListValue, depthLeft));
     default:
   }
-  if (!isWrapperDesc(desc)) return { shape: (message) => translated(() => toJson(desc, message)) };
+  if (!isWrapperDesc(desc)) return written((message) => translated(() => toJson(desc, message)));
   const { scalar, localName } = wrappedField(desc);
-  const shape = scalarShaper(scalar);
-  return { shape: (message, depth) => shape((message as unknown as Fields)[localName], depth) };
+  const write = scalarJsonWriter(scalar);
+  return { shape: (writer, message) => write(writer, (message as unknown as Fields)[localName]) };
 }
 
 export function wellKnownUnshaper(
@@ -71,31 +76,37 @@ export function wellKnownUnshaper(
   const { depthMax, registry } = settings;
   switch (desc.typeName) {
     case "google.protobuf.Any":
-      return (json, reading) => anyOf(json, reading, registry, unshapers);
+      return (reader) => readAny(reader, registry, unshapers);
     case "google.protobuf.Struct":
-      return (json, reading) => structOfJson(json, depthMax, reading);
+      return (reader) => structOfJson(reader.tree(), depthMax, reader);
     case "google.protobuf.Value":
-      return (json, reading) => valueOfJson(json, depthMax, reading);
+      return (reader) => valueOfJson(reader.tree(), depthMax, reader);
     case "google.protobuf.ListValue":
-      return (json, reading) => listOfJson(json, depthMax, reading);
+      return (reader) => listOfJson(reader.tree(), depthMax, reader);
     default:
   }
   if (!isWrapperDesc(desc)) {
-    return (json, reading) => {
-      if (typeof json !== "string") throw refused(`the text of a ${desc.typeName}`, json);
-      reading.charge(1 + desc.members.length);
-      return translated(() => fromJson(desc, json));
+    return (reader) => {
+      const text = reader.string(`the text of a ${desc.typeName}`);
+      // A field mask has a string for each comma.
+      reader.charge(smallMessageBytes + text.length * longBytes);
+      return translated(() => fromJson(desc, text));
     };
   }
   const { scalar, longAsString, localName } = wrappedField(desc);
-  const unshape = scalarUnshaper(scalar, longAsString);
-  return (json, reading) => {
-    reading.charge(2);
+  const read = scalarJsonReader(scalar, longAsString);
+  return (reader) => {
+    reader.charge(smallMessageBytes);
     const message = create(desc);
-    if (json !== null) (message as unknown as Fields)[localName] = unshape(json, reading);
+    if (!reader.isNull()) (message as unknown as Fields)[localName] = read(reader);
     return message;
   };
 }
+
+/** A message with one or two members. */
+const smallMessageBytes = 120;
+/** A `Value` with a number. */
+const valueBytes = 96;
 
 /** What protobuf-es throws becomes ours, without the name of the type, which the path has. */
 function translated<T>(run: () => T): T {
@@ -107,43 +118,77 @@ function translated<T>(run: () => T): T {
   }
 }
 
-function anyJson(
+const typeKey = keyLiteral("@type");
+const valueKey = keyLiteral("value");
+
+function writeAny(
+  writer: JsonWriter,
   any: Any,
-  depth: number,
   registry: CodecSettings["registry"],
   shapers: { of: (desc: DescMessage) => Shape },
-): JsonValue {
-  if (any.typeUrl === "") return {};
-  const desc = registry?.getMessage(any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1));
-  if (desc === undefined) throw notRegistered();
-  const message = translated(() => anyUnpack(any, desc));
-  if (message === undefined) throw new CodecError("typeUrl names no type");
-  const content = shapers.of(desc)(message, depth);
-  if (hasCustomJsonRepresentation(desc)) return { "@type": any.typeUrl, value: content };
-  const json = content as JsonObject;
-  json["@type"] = any.typeUrl;
-  return json;
+): void {
+  const opened = writer.opened();
+  if (any.typeUrl !== "") {
+    const desc = registry?.getMessage(any.typeUrl.slice(any.typeUrl.lastIndexOf("/") + 1));
+    if (desc === undefined) throw notRegistered();
+    const message = translated(() => anyUnpack(any, desc));
+    if (message === undefined) throw new CodecError("typeUrl names no type");
+    if (hasCustomJsonRepresentation(desc)) {
+      writer.literal(valueKey);
+      shapers.of(desc)(writer, message);
+    } else {
+      const content = writer.opened();
+      shapers.of(desc)(writer, message);
+      writer.reopen(content);
+    }
+    writer.literal(typeKey);
+    writer.string(any.typeUrl);
+  }
+  writer.closedObject(opened);
 }
 
-function anyOf(
-  json: unknown,
-  reading: Reading,
+function readAny(
+  reader: JsonReader,
   registry: CodecSettings["registry"],
   unshapers: { of: (desc: DescMessage) => Unshape },
 ): Message {
-  if (typeof json !== "object" || json === null || Array.isArray(json))
-    throw refused("an object with @type", json);
-  const { "@type": typeUrl, ...content } = json as { "@type"?: unknown; value?: unknown };
-  if (typeUrl === undefined && Object.keys(content).length === 0) return create(AnySchema);
-  if (typeof typeUrl !== "string") throw refused("an object with @type", json);
+  const start = reader.pos;
+  const { typeUrl, valueAt, count } = anyParts(reader);
+  if (typeUrl === undefined && count === 0) return create(AnySchema);
+  if (typeof typeUrl !== "string") throw new CodecError("expected an object with @type, got an object");
   const desc = registry?.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
   if (desc === undefined) throw notRegistered();
-  const base = reading.open(2);
-  const message = unshapers.of(desc)(hasCustomJsonRepresentation(desc) ? content.value : content, reading);
-  reading.close(base);
+  const end = reader.pos;
+  reader.enter();
+  // The content is the same object, in which the reader of its type skips @type as any field it does not know.
+  if (!hasCustomJsonRepresentation(desc)) reader.pos = start;
+  else if (valueAt === undefined) throw new CodecError('expected the content of an Any under "value"');
+  else reader.pos = valueAt;
+  const message = unshapers.of(desc)(reader);
+  reader.leave();
+  reader.pos = end;
+  reader.charge(smallMessageBytes);
   const any = translated(() => anyPack(desc, message));
   any.typeUrl = typeUrl;
   return any;
+}
+
+/** Passes over an Any to learn its type, and where its "value" is. */
+function anyParts(reader: JsonReader): { typeUrl: unknown; valueAt: number | undefined; count: number } {
+  const parts = { typeUrl: undefined as unknown, valueAt: undefined as number | undefined, count: 0 };
+  if (!reader.startObject("an object with @type")) return parts;
+  do {
+    const key = reader.key();
+    parts.count++;
+    if (key === "@type") {
+      if (parts.typeUrl !== undefined) throw new CodecError("@type came before");
+      parts.typeUrl = reader.string("an object with @type");
+      continue;
+    }
+    if (key === "value") parts.valueAt = reader.pos;
+    reader.skip();
+  } while (reader.moreMembers());
+  return parts;
 }
 
 function notRegistered(): CodecError {
@@ -190,22 +235,24 @@ function valueJson(value: Value, depthLeft: number): JsonValue {
 
 function structOfJson(json: unknown, depthLeft: number, reading: Reading): Struct {
   if (typeof json !== "object" || json === null || Array.isArray(json)) throw refused("a JSON object", json);
-  reading.charge(2);
+  reading.charge(smallMessageBytes);
   const struct = create(StructSchema);
-  for (const [key, value] of Object.entries(json))
+  for (const [key, value] of Object.entries(json)) {
+    reading.charge(entryBytes);
     setEntry(struct.fields, key, valueOfJson(value, depthLeft - 1, reading));
+  }
   return struct;
 }
 
 function listOfJson(json: unknown, depthLeft: number, reading: Reading): ListValue {
   if (!Array.isArray(json)) throw refused("a JSON array", json);
-  reading.charge(2);
+  reading.charge(smallMessageBytes);
   return create(ListValueSchema, { values: json.map((item) => valueOfJson(item, depthLeft - 1, reading)) });
 }
 
 function valueOfJson(json: unknown, depthLeft: number, reading: Reading): Value {
   if (depthLeft < 0) throw nestedTooDeep();
-  reading.charge(2);
+  reading.charge(valueBytes);
   const value = create(ValueSchema);
   value.kind = kindOfJson(json, depthLeft, reading);
   return value;
@@ -243,7 +290,7 @@ function nestedTooDeep(): CodecError {
  */
 export function jsonCopy(json: unknown, depthLeft: number, reading: Reading | undefined): JsonValue {
   if (depthLeft < 0) throw nestedTooDeep();
-  reading?.charge(1);
+  reading?.charge(longBytes);
   switch (typeof json) {
     case "number":
       return finite(json);
@@ -255,8 +302,10 @@ export function jsonCopy(json: unknown, depthLeft: number, reading: Reading | un
       // Two steps a level, as many as the messages that stand behind it.
       if (Array.isArray(json)) return json.map((item) => jsonCopy(item, depthLeft - 2, reading));
       const copy: JsonObject = {};
-      for (const [key, value] of Object.entries(json))
+      for (const [key, value] of Object.entries(json)) {
+        reading?.charge(entryBytes);
         setEntry(copy, key, jsonCopy(value, depthLeft - 2, reading));
+      }
       return copy;
     }
     default:

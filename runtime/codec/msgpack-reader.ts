@@ -1,32 +1,18 @@
 import { copyOf } from "./byte-copy.ts";
 import { CodecError } from "./codec-error.ts";
 import { formatText } from "./msgpack-format.ts";
-import { Reading, type ReadingLimits } from "./reading.ts";
+import { binaryBytes, longBytes, Reading, stringBytes } from "./reading.ts";
 import { readText } from "./text.ts";
 
 const scratch = new DataView(new ArrayBuffer(8));
 const scratchBytes = new Uint8Array(scratch.buffer);
 const twoTo32 = 0x1_0000_0000;
 
-/** A byte field is far more than its content in memory, so it counts for several nodes. */
-const binaryNodes = 4;
-
 /**
  * Reads msgpack that a hostile peer may have made. Nothing is allocated on the word of a length before the
  * bytes for it are seen to be there, and what a message may make in all is counted.
  */
 export class MsgpackReader extends Reading {
-  readonly bytes: Uint8Array;
-  pos: number;
-  readonly end: number;
-
-  constructor(bytes: Uint8Array, start: number, end: number, limits: ReadingLimits) {
-    super(limits);
-    this.bytes = bytes;
-    this.pos = start;
-    this.end = end;
-  }
-
   /** The format byte of the next value. */
   #format(): number {
     if (this.pos >= this.end) throw this.#truncated();
@@ -106,7 +92,7 @@ export class MsgpackReader extends Reading {
 
   /** An integer of any size that msgpack has, exact. */
   long(): bigint {
-    this.charge(1);
+    this.charge(longBytes);
     const start = this.pos;
     const near = this.integer();
     if (Number.isSafeInteger(near)) return BigInt(near);
@@ -143,7 +129,7 @@ export class MsgpackReader extends Reading {
   }
 
   string(): string {
-    this.charge(1);
+    this.charge(stringBytes);
     const format = this.#format();
     let length: number;
     if (format >= 0xa0 && format <= 0xbf) length = format & 0x1f;
@@ -159,7 +145,7 @@ export class MsgpackReader extends Reading {
 
   /** A copy, so that the message does not change when the buffer is used again. */
   binary(): Uint8Array {
-    this.charge(binaryNodes);
+    this.charge(binaryBytes);
     const format = this.#format();
     let length: number;
     if (format === 0xc4) length = this.#unsigned(1);

@@ -1,5 +1,6 @@
 import {
   getExtension,
+  ScalarType,
   type DescExtension,
   type DescField,
   type DescMessage,
@@ -11,7 +12,7 @@ import type { CodecSettings } from "./codec.ts";
 import { enumWriter, keyWriter, scalarWriter, type WriteValue } from "./msgpack-scalar.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackWriter } from "./msgpack-writer.ts";
-import { presentValueOf, type Fields, type PresentValue } from "./presence.ts";
+import { plainZeroOf, presentValueOf, type Fields, type PresentValue } from "./presence.ts";
 import { tooDeep } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
 import { slotContent } from "./slot.ts";
@@ -23,11 +24,10 @@ export type ShapeMessage = (writer: MsgpackWriter, message: Message) => void;
 
 /** A member of a message, compiled: a field, or a oneof with all its fields. */
 interface MemberWriter {
-  readonly present: PresentValue;
   /** The member's step in an error's path; a oneof has none, its fields have. */
   readonly step: string;
-  /** Writes key and value. */
-  readonly write: WriteValue;
+  /** Writes key and value if the member is set; returns how many entries of the map it wrote, one or none. */
+  readonly put: (writer: MsgpackWriter, message: Fields) => number;
 }
 
 /**
@@ -69,9 +69,7 @@ export class MsgpackShapers {
   }
 
   #member(member: DescField | DescOneof): MemberWriter {
-    if (member.kind === "field") {
-      return { present: presentValueOf(member), step: `.${member.name}`, write: this.#keyed(member) };
-    }
+    if (member.kind === "field") return { step: `.${member.name}`, put: this.#put(member) };
     const cases = new Map(
       member.fields.map((field) => [field.localName, { step: `.${field.name}`, write: this.#keyed(field) }]),
     );
@@ -85,7 +83,22 @@ export class MsgpackShapers {
         throw within(error, chosen.step);
       }
     };
-    return { present: presentValueOf(member), step: "", write };
+    return { step: "", put: putPresent(presentValueOf(member), write) };
+  }
+
+  #put(field: DescField): MemberWriter["put"] {
+    const zero = plainZeroOf(field);
+    if (zero === undefined) return putPresent(presentValueOf(field), this.#keyed(field));
+    const { localName, number } = field;
+    if (field.scalar === ScalarType.STRING) return putString(localName, number);
+    const write = this.#field(field);
+    return (writer, message) => {
+      const value = message[localName];
+      if (value === zero || value === undefined) return 0;
+      writer.fieldNumber(number);
+      write(writer, value);
+      return 1;
+    };
   }
 
   /** The writer of a field with its number before it. */
@@ -93,7 +106,7 @@ export class MsgpackShapers {
     const { number } = field;
     const write = this.#field(field);
     return (writer, value) => {
-      writer.integer(number);
+      writer.fieldNumber(number);
       write(writer, value);
     };
   }
@@ -186,15 +199,33 @@ function writeMembers(writer: MsgpackWriter, members: readonly MemberWriter[], m
       const member = members[i];
       if (member === undefined) continue;
       ({ step } = member);
-      const value = member.present(message);
-      if (value === undefined) continue;
-      member.write(writer, value);
-      count++;
+      count += member.put(writer, message);
     }
   } catch (error) {
     throw within(error, step);
   }
   return count;
+}
+
+function putPresent(present: PresentValue, write: WriteValue): MemberWriter["put"] {
+  return (writer, message) => {
+    const value = present(message);
+    if (value === undefined) return 0;
+    write(writer, value);
+    return 1;
+  };
+}
+
+/** Strings are what messages mostly hold, so they get a writer without a call between. */
+function putString(localName: string, number: number): MemberWriter["put"] {
+  return (writer, message) => {
+    const value = message[localName];
+    if (value === "" || value === undefined) return 0;
+    if (typeof value !== "string") throw refused("a string", value);
+    writer.fieldNumber(number);
+    writer.string(value);
+    return 1;
+  };
 }
 
 function listWriter(write: WriteValue): WriteValue {

@@ -1,6 +1,7 @@
 import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Struct } from "@bufbuild/protobuf/wkt";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
+import { copyOf } from "./byte-copy.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
 import { extensionSetter, type SetExtension } from "./extension-setter.ts";
@@ -9,6 +10,7 @@ import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
 import { enumReader, keyReader, scalarReader, type ReadValue } from "./msgpack-scalar.ts";
 import type { Fields } from "./presence.ts";
+import { binaryBytes, entryBytes, placeBytes, plainBytes } from "./reading.ts";
 import { fillSlot } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
 import { jsonOfStruct } from "./struct-json.ts";
@@ -75,7 +77,7 @@ export class MsgpackUnshapers {
     const count = reader.mapLength(plan.typeText);
     const { blank } = plan;
     const { values } = reader;
-    const base = reader.open(blank.memberCount);
+    const base = reader.open(blank);
     let extensions: SetExtension[] | undefined;
     let step = "";
     try {
@@ -164,7 +166,7 @@ export class MsgpackUnshapers {
       return undefined;
     }
     try {
-      reader.charge(1);
+      reader.charge(entryBytes);
       const value = this.#extension(extension)(reader);
       return value === undefined ? undefined : extensionSetter(extension, value);
     } catch (error) {
@@ -192,6 +194,7 @@ function caseReader(name: string, read: ReadValue): ReadValue {
 function listReader(read: ReadValue): ReadValue {
   return (reader) => {
     const length = reader.arrayLength();
+    reader.charge(length * placeBytes);
     const list: unknown[] = [];
     let i = 0;
     try {
@@ -212,7 +215,7 @@ function mapReader(readKey: (reader: MsgpackReader) => string, read: ReadValue):
     const length = reader.mapLength("a map");
     const record: Record<string, unknown> = {};
     for (let i = 0; i < length; i++) {
-      reader.charge(1);
+      reader.charge(entryBytes);
       const key = readKey(reader);
       try {
         const value = read(reader);
@@ -230,7 +233,8 @@ function slotReader(desc: DescMessage): ReadValue {
   return (reader) => {
     const start = reader.pos;
     reader.skip();
-    const bytes = new MsgpackPlain(reader.bytes, start, reader.pos).copied();
-    return fillSlot(desc, new MsgpackPlain(bytes, 0, bytes.length).plain);
+    reader.charge(plainBytes + binaryBytes);
+    const bytes = copyOf(reader.bytes, start, reader.pos);
+    return fillSlot(desc, new MsgpackPlain(bytes, 0, bytes.length, reader.headroomBytes).plain);
   };
 }

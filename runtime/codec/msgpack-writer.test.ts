@@ -2,8 +2,9 @@ import { decode } from "@msgpack/msgpack";
 import { expect, test } from "vitest";
 import { MsgpackReader } from "./msgpack-reader.ts";
 import { MsgpackWriter } from "./msgpack-writer.ts";
+import { stringBytes } from "./reading.ts";
 
-const limits = { depthMax: 100, nodesMax: 1_000_000 };
+const limits = { depthMax: 100, expansionMax: 32 };
 
 function written(write: (writer: MsgpackWriter) => void): Uint8Array {
   const writer = new MsgpackWriter();
@@ -12,7 +13,11 @@ function written(write: (writer: MsgpackWriter) => void): Uint8Array {
   return writer.bytes.slice(writer.start, writer.pos);
 }
 
-const readerOf = (bytes: Uint8Array) => new MsgpackReader(bytes, 0, bytes.length, limits);
+function readerOf(bytes: Uint8Array): MsgpackReader {
+  const reader = new MsgpackReader(limits);
+  reader.begin(bytes, 0, bytes.length, 1_000);
+  return reader;
+}
 
 test.each([
   0,
@@ -106,7 +111,8 @@ test("a reader counts what it makes, and says when it is too much", () => {
   const bytes = written((writer) => {
     for (const text of ["a", "b", "c"]) writer.string(text);
   });
-  const reader = new MsgpackReader(bytes, 0, bytes.length, { depthMax: 1, nodesMax: 2 });
+  const reader = new MsgpackReader({ depthMax: 1, expansionMax: 1 });
+  reader.begin(bytes, 0, bytes.length, 2 * stringBytes);
   expect([reader.string(), reader.string()]).toEqual(["a", "b"]);
-  expect(() => reader.string()).toThrow("too many values");
+  expect(() => reader.string()).toThrow("far more memory");
 });

@@ -1,12 +1,5 @@
+import { ByteWriter } from "./byte-writer.ts";
 import { isShortText, textBytesMax, writeAscii, writeText } from "./text.ts";
-
-/**
- * How much memory is taken at a time. Messages are written one after the other into one chunk, which costs no
- * allocation for most; a chunk is never written twice, so what was written stays valid.
- */
-const chunkBytes = 16 * 1024;
-
-const chunkBytesMax = 256 * 1024;
 
 /** The largest value that a 64-bit number is written from by halves without loss. */
 const twoTo32 = 0x1_0000_0000;
@@ -16,49 +9,20 @@ const scratch = new DataView(new ArrayBuffer(8));
 const scratchBytes = new Uint8Array(scratch.buffer);
 
 /** Writes msgpack, always in the shortest format for a value. */
-export class MsgpackWriter {
-  bytes: Uint8Array;
-  pos = 0;
-  /** How many messages deep the writer is; the shaper counts. */
-  depth = 0;
-  #start = 0;
-  #chunkBytes = chunkBytes;
-
-  constructor(firstChunkBytes = chunkBytes) {
-    this.bytes = new Uint8Array(firstChunkBytes);
-  }
-
-  /** Starts a message; returns where it starts in `bytes`, which `grow` may move. */
-  begin(): void {
-    this.#start = this.pos;
-    this.depth = 0;
-  }
-
-  /** Where the message begun last starts. */
-  get start(): number {
-    return this.#start;
-  }
-
-  /** Makes sure that `count` more bytes fit. */
-  need(count: number): void {
-    if (this.pos + count > this.bytes.length) this.#grow(count);
-  }
-
-  /** Goes on in a new chunk and takes along what is written of this message. */
-  #grow(count: number): void {
-    const written = this.pos - this.#start;
-    const next = new Uint8Array(Math.max(chunkBytes, (written + count) * 2, this.#chunkBytes));
-    // Large messages mostly come in numbers: the next ones shall not each take a chunk of their own.
-    this.#chunkBytes = Math.min(chunkBytesMax, next.length * 2);
-    next.set(this.bytes.subarray(this.#start, this.pos));
-    this.bytes = next;
-    this.pos = written;
-    this.#start = 0;
-  }
-
+export class MsgpackWriter extends ByteWriter {
   bool(value: boolean): void {
     this.need(1);
     this.bytes[this.pos++] = value ? 0xc3 : 0xc2;
+  }
+
+  /** A field's number as a key; most are a single byte. */
+  fieldNumber(number: number): void {
+    if (number >= 0x80) {
+      this.integer(number);
+      return;
+    }
+    this.need(1);
+    this.bytes[this.pos++] = number;
   }
 
   /** Any integer from -2^53 to 2^53. */
@@ -220,30 +184,23 @@ export class MsgpackWriter {
   /** Leaves a byte for the head of a map whose length is not known yet; returns what `closeMap` needs. */
   openMap(): number {
     this.need(1);
-    return this.pos++ - this.#start;
+    return this.pos++ - this.start;
   }
 
   /** Writes the head of a map, making room if it takes more than the byte that was left. */
   closeMap(opened: number, length: number): void {
     if (length < 0x10) {
-      this.bytes[this.#start + opened] = 0x80 | length;
+      this.bytes[this.start + opened] = 0x80 | length;
       return;
     }
     this.need(4);
-    const body = this.#start + opened + 1;
+    const body = this.start + opened + 1;
     const end = this.pos;
     const moved = length < 0x1_0000 ? 2 : 4;
     this.bytes.copyWithin(body + moved, body, end);
     this.pos = body - 1;
     this.mapHead(length);
     this.pos = end + moved;
-  }
-
-  /** Bytes that are msgpack already, or the content of a binary. */
-  raw(bytes: Uint8Array, start: number, end: number): void {
-    this.need(end - start);
-    this.bytes.set(bytes.subarray(start, end), this.pos);
-    this.pos += end - start;
   }
 }
 

@@ -1,11 +1,12 @@
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { CodecError, within } from "./codec-error.ts";
-import { settingsOf, type Codec, type CodecOptions, type CodecSettings, type Plain } from "./codec.ts";
+import { settingsOf, type Codec, type CodecOptions, type Plain } from "./codec.ts";
 import { MsgpackPlain, msgpackPlain } from "./msgpack-plain.ts";
 import { MsgpackReader } from "./msgpack-reader.ts";
 import { MsgpackShapers } from "./msgpack-shape.ts";
 import { MsgpackUnshapers } from "./msgpack-unshape.ts";
 import { MsgpackWriter } from "./msgpack-writer.ts";
+import { plainBytes } from "./reading.ts";
 
 /**
  * Messages as msgpack maps keyed by field number, in standard msgpack without extension types, so that any
@@ -20,44 +21,54 @@ export function createMsgpackCodec(options?: CodecOptions): Codec {
   const shapers = new MsgpackShapers(settings);
   const unshapers = new MsgpackUnshapers(settings);
   const writer = new MsgpackWriter();
+  const reader = new MsgpackReader(settings);
+  const { headroomBytes } = settings;
   return {
     name: "msgpack",
-    shape: (desc, message) => shape(shapers, writer, desc, message),
-    unshape: (desc, plain) => unshape(unshapers, settings, desc, plain),
+    shape: (desc, message) => shape(shapers, writer, headroomBytes, desc, message),
+    unshape: (desc, plain) => unshape(unshapers, reader, desc, plain),
     pack: (plain) => msgpackPlain(plain).copied(),
-    unpack: (bytes) => new MsgpackPlain(bytes, 0, bytes.length).plain,
+    unpack: (bytes) => new MsgpackPlain(bytes, 0, bytes.length, headroomBytes).plain,
     packList,
-    unpackList: (bytes) => unpackList(settings, bytes),
+    unpackList: (bytes) => unpackList(new MsgpackReader(settings), headroomBytes, bytes),
   };
 }
 
 /** The msgpack codec with every default. */
 export const msgpackCodec: Codec = createMsgpackCodec();
 
-function shape(shapers: MsgpackShapers, writer: MsgpackWriter, desc: DescMessage, message: Message): Plain {
+function shape(
+  shapers: MsgpackShapers,
+  writer: MsgpackWriter,
+  headroomBytes: number,
+  desc: DescMessage,
+  message: Message,
+): Plain {
   writer.begin();
   try {
     shapers.of(desc)(writer, message);
   } catch (error) {
     throw within(error, desc.typeName);
   }
-  return new MsgpackPlain(writer.bytes, writer.start, writer.pos).plain;
+  return new MsgpackPlain(writer.bytes, writer.start, writer.pos, headroomBytes).plain;
 }
 
 function unshape<Desc extends DescMessage>(
   unshapers: MsgpackUnshapers,
-  settings: CodecSettings,
+  reader: MsgpackReader,
   desc: Desc,
   plain: Plain,
 ): MessageShape<Desc> {
-  const { bytes, start, end } = msgpackPlain(plain);
-  const reader = new MsgpackReader(bytes, start, end, settings);
+  const { bytes, start, end, headroomBytes } = msgpackPlain(plain);
+  reader.begin(bytes, start, end, headroomBytes);
   try {
     const message = unshapers.of(desc)(reader);
     if (reader.pos < end) throw new CodecError(`${end - reader.pos} bytes follow the end of the message`);
     return message as MessageShape<Desc>;
   } catch (error) {
     throw within(error, desc.typeName);
+  } finally {
+    reader.finish();
   }
 }
 
@@ -69,15 +80,16 @@ function packList(plains: readonly Plain[]): Uint8Array {
   return writer.bytes.subarray(0, writer.pos);
 }
 
-function unpackList(settings: CodecSettings, bytes: Uint8Array): Plain[] {
-  const reader = new MsgpackReader(bytes, 0, bytes.length, settings);
+function unpackList(reader: MsgpackReader, headroomBytes: number, bytes: Uint8Array): Plain[] {
+  reader.begin(bytes, 0, bytes.length, headroomBytes);
   const length = reader.arrayLength();
+  reader.charge(length * plainBytes);
+  const share = headroomBytes / Math.max(1, length);
   const plains: Plain[] = [];
   for (let i = 0; i < length; i++) {
     const start = reader.pos;
-    reader.charge(1);
     reader.skip();
-    plains.push(new MsgpackPlain(bytes, start, reader.pos).plain);
+    plains.push(new MsgpackPlain(bytes, start, reader.pos, share).plain);
   }
   if (reader.pos < bytes.length)
     throw new CodecError(`${bytes.length - reader.pos} bytes follow the end of the packet`);

@@ -21,6 +21,30 @@ export function presentValueOf(member: DescField | DescOneof): PresentValue {
   return notDefault(localName, member.scalar ?? ScalarType.INT32);
 }
 
+/**
+ * The value at which a field is not sent, if that is all there is to its presence: so it is for most fields of most
+ * messages, which can then be looked at without a call. Undefined for all others.
+ */
+export function plainZeroOf(field: DescField): string | number | bigint | boolean | undefined {
+  if (field.oneof !== undefined || field.presence !== FeatureSet_FieldPresence.IMPLICIT) return undefined;
+  if (field.fieldKind === "enum") return field.enum.values[0]?.number;
+  if (field.fieldKind !== "scalar") return undefined;
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return "";
+    case ScalarType.BOOL:
+      return false;
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return 0;
+    default:
+      return undefined;
+  }
+}
+
 function notDefault(localName: string, type: ScalarType): PresentValue {
   switch (type) {
     case ScalarType.STRING:

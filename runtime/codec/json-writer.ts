@@ -1,0 +1,131 @@
+import { ByteWriter } from "./byte-writer.ts";
+import { isShortText, textBytesMax, writeText } from "./text.ts";
+
+/** Writes JSON text as UTF-8 bytes, without a tree of values or a string of the whole before it. */
+export class JsonWriter extends ByteWriter {
+  /** Text that is JSON already and plain ASCII. */
+  ascii(text: string): void {
+    const { length } = text;
+    this.need(length);
+    const { bytes, pos } = this;
+    for (let i = 0; i < length; i++) bytes[pos + i] = text.charCodeAt(i);
+    this.pos = pos + length;
+  }
+
+  /** JSON of any kind, such as `JSON.stringify` gives. */
+  json(text: string): void {
+    this.need(textBytesMax(text));
+    this.pos += writeText(text, this.bytes, this.pos);
+  }
+
+  /** Bytes that were made once and are written often: a key, an enum's name. */
+  literal(literal: Uint8Array): void {
+    this.raw(literal, 0, literal.length);
+  }
+
+  string(text: string): void {
+    if (!isShortText(text) || !this.#plainString(text)) this.json(JSON.stringify(text));
+  }
+
+  /** Writes text that needs no escape; false as soon as it does, and then nothing counts as written. */
+  #plainString(text: string): boolean {
+    const { length } = text;
+    this.need(length + 2);
+    const { bytes, pos } = this;
+    bytes[pos] = quote;
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i);
+      if (code < 0x20 || code > 0x7f || code === quote || code === backslash) return false;
+      bytes[pos + 1 + i] = code;
+    }
+    bytes[pos + 1 + length] = quote;
+    this.pos = pos + length + 2;
+    return true;
+  }
+
+  /** A finite number. */
+  number(value: number): void {
+    if (value >= 0 && value < 100 && (value | 0) === value) {
+      this.need(2);
+      if (value >= 10) this.bytes[this.pos++] = zero + ((value / 10) | 0);
+      this.bytes[this.pos++] = zero + (value % 10);
+    } else {
+      this.ascii(String(value));
+    }
+  }
+
+  /** A 64-bit integer, which ProtoJSON has as text. */
+  long(value: bigint): void {
+    const near = Number(value);
+    // Numbers are quicker to write than bigints.
+    this.ascii(`"${Number.isSafeInteger(near) ? near : value}"`);
+  }
+
+  /** Starts an object or array whose parts each come with a comma before them; returns what `closed` needs. */
+  opened(): number {
+    return this.pos - this.start;
+  }
+
+  comma(): void {
+    this.need(1);
+    this.bytes[this.pos++] = commaByte;
+  }
+
+  colon(): void {
+    this.need(1);
+    this.bytes[this.pos++] = colonByte;
+  }
+
+  /** Ends an object: the first part's comma becomes the brace. */
+  closedObject(opened: number): void {
+    this.#closed(opened, openBrace, closeBrace);
+  }
+
+  closedArray(opened: number): void {
+    this.#closed(opened, openBracket, closeBracket);
+  }
+
+  /**
+   * Takes back the end of the object that was written from `opened` on, so that members can be added to it before it
+   * is closed again.
+   */
+  reopen(opened: number): void {
+    const at = this.start + opened;
+    if (this.pos === at + 2) {
+      this.pos = at;
+      return;
+    }
+    this.bytes[at] = commaByte;
+    this.pos--;
+  }
+
+  #closed(opened: number, open: number, close: number): void {
+    this.need(2);
+    const at = this.start + opened;
+    if (this.pos === at) this.pos++;
+    this.bytes[at] = open;
+    this.bytes[this.pos++] = close;
+  }
+}
+
+const quote = 0x22;
+const commaByte = 0x2c;
+const zero = 0x30;
+const colonByte = 0x3a;
+const openBracket = 0x5b;
+const backslash = 0x5c;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+const encoder = new TextEncoder();
+
+/** The key of a member as it is written, with the comma before it. */
+export function keyLiteral(key: string): Uint8Array {
+  return encoder.encode(`,${JSON.stringify(key)}:`);
+}
+
+/** A string as it is written. */
+export function stringLiteral(text: string): Uint8Array {
+  return encoder.encode(JSON.stringify(text));
+}
