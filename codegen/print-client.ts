@@ -46,15 +46,23 @@ export function printMember(out: PrintedFile, method: MethodModel): void {
 function signature(out: PrintedFile, { desc, kind }: MethodModel): Printable {
   const request = [out.contract("MessageInitShape"), "<typeof ", out.schemaType(desc.input), ">"];
   const reply = out.shape(desc.output);
-  const options = out.contract(
-    kind.kind === "stream" || kind.kind === "plain" ? "StreamOptions" : "CallOptions",
-  );
+  if (kind.kind === "stream") return streamSignature(out, request, reply);
+  const options = out.contract(kind.kind === "plain" ? "PlainStreamOptions" : "CallOptions");
   const many = desc.methodKind === "client_streaming" || desc.methodKind === "bidi_streaming";
   const replies = desc.methodKind === "server_streaming" || desc.methodKind === "bidi_streaming";
   return [
     many ? ["(requests: ", out.global("AsyncIterable"), "<", request, ">"] : ["(request: ", request],
     [", options?: ", options, "): "],
     [out.global(replies ? "AsyncIterable" : "Promise"), "<", reply, ">"],
+  ];
+}
+
+/** Its loop also gives gaps where the options ask for them. No message's name begins with a dollar sign. */
+function streamSignature(out: PrintedFile, request: Printable, reply: Printable): Printable {
+  return [
+    ["<$Gaps extends ", out.contract("GapMode"), ' = "tell">(request: ', request],
+    [", options?: ", out.contract("StreamOptions"), "<$Gaps>): "],
+    [out.contract("ResumableStream"), "<", reply, ", $Gaps>"],
   ];
 }
 

@@ -38,6 +38,8 @@ export function printMethods(out: PrintedFile, { names, methods, desc }: WithMet
       `    kind: "${method.kind.kind}",`,
       ["    method: ", out.schema(desc), ".method.", method.desc.localName, ","],
       ...settings(method.kind).map((setting) => `    ${setting},`),
+      // Named by the definition, so that a program without streams is not loaded with the code for them.
+      ...(method.kind.kind === "stream" ? [["    follower: ", out.contractValue("resumable"), ","]] : []),
       "  },",
     );
   }

@@ -1,7 +1,7 @@
 /** The neutral surface: what every platform's entry gives again. */
 export type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 export { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
-export type { CallOptions, Calls, StreamOptions } from "./base/calls.ts";
+export type { CallOptions, Calls, PlainStreamOptions } from "./base/calls.ts";
 export { type Clock, systemClock, type Timer } from "./base/clock.ts";
 export { ConnectionFault, type FaultKind } from "./base/connection-fault.ts";
 export { defaultTiming, type Timing } from "./base/constants.ts";
@@ -21,6 +21,7 @@ export { HoldfastError, type Progress } from "./base/errors.ts";
 export { consoleLog, type Log, silentLog } from "./base/log.ts";
 export { type Random, systemRandom } from "./base/random.ts";
 export { type Outcome, type Reason, reasons } from "./base/reasons.ts";
+export type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "./base/streams.ts";
 export type { Watchable } from "./base/watchable.ts";
 export { SignInGone, type TokenRequest, type TokenSource } from "./call/sign-in.ts";
 export type { Link } from "./link/link.ts";

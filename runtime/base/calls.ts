@@ -6,6 +6,7 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { CallOptions as ConnectCallOptions } from "@connectrpc/connect";
 import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "./definition.ts";
+import type { GapMode, ResumableStream, StreamOptions } from "./streams.ts";
 
 /** The options of one call: Connect's own, and holdfast's. */
 export interface CallOptions extends ConnectCallOptions {
@@ -26,8 +27,8 @@ export interface CallOptions extends ConnectCallOptions {
   onMerged?: (callId: string) => void;
 }
 
-/** The options of one stream. */
-export interface StreamOptions extends Omit<ConnectCallOptions, "timeoutMs"> {}
+/** The options of Connect's own streaming. */
+export interface PlainStreamOptions extends Omit<ConnectCallOptions, "timeoutMs"> {}
 
 /** What a generated client calls; a link is one. */
 export interface Calls {
@@ -41,16 +42,16 @@ export interface Calls {
     request: MessageInitShape<I>,
     options?: CallOptions,
   ): Promise<MessageShape<O>>;
-  /** Follows a server stream. */
-  stream<I extends DescMessage, O extends DescMessage>(
+  /** A stream that lives through drops. It opens when its loop asks for the first item. */
+  stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode = "tell">(
     definition: StreamDefinition<I, O>,
     request: MessageInitShape<I>,
-    options?: StreamOptions,
-  ): AsyncIterable<MessageShape<O>>;
+    options?: StreamOptions<Gaps>,
+  ): ResumableStream<MessageShape<O>, Gaps>;
   /** Connect's own streaming on the link's transport. */
   plain<I extends DescMessage, O extends DescMessage>(
     definition: PlainStreamDefinition<I, O>,
     requests: AsyncIterable<MessageInitShape<I>>,
-    options?: StreamOptions,
+    options?: PlainStreamOptions,
   ): AsyncIterable<MessageShape<O>>;
 }

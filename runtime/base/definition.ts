@@ -11,7 +11,10 @@ import type {
   DescMethodServerStreaming,
   DescMethodUnary,
   DescService,
+  MessageInitShape,
+  MessageShape,
 } from "@bufbuild/protobuf";
+import type { GapMode, ResumableStream, StreamOptions } from "./streams.ts";
 
 /** When a command without an answer is written down. */
 export type OutboxMode = "none" | "late" | "early";
@@ -66,6 +69,28 @@ export interface StreamDefinition<I extends DescMessage = DescMessage, O extends
   readonly roomCount: number;
   /** Ms without a byte after which the connection is given up. */
   readonly idleMs: number;
+  /** `resumable` of generated-v1: what a client follows it with. */
+  readonly follower: StreamFollower;
+}
+
+/** What a link gives to its streams. What is in it only their own code knows. */
+export interface StreamHost {
+  /** Changes when the link does: a stream belongs to one link. */
+  readonly clock: object;
+}
+
+/**
+ * What follows a stream on a link. A definition names it, so that only programs with streams are loaded with the
+ * code for them.
+ */
+export interface StreamFollower {
+  // A method, so that a follower may ask for more than StreamHost promises.
+  follow<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>(
+    host: StreamHost,
+    definition: StreamDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: StreamOptions<Gaps> | undefined,
+  ): ResumableStream<MessageShape<O>, Gaps>;
 }
 
 /** The sign of life of a session. */

@@ -128,6 +128,11 @@ export const reasons: Readonly<Record<ClientReason, ReasonInfo>> = {
     "the variant that the reference has now lacks this member",
     "Look at the reference's variant before calling.",
   ),
+  ITEMS_LOST: info(
+    Code.DataLoss,
+    "the server no longer has items that this stream has not given",
+    "Read the present state by a query, then follow the stream again.",
+  ),
 };
 
 /** As in errors.proto; written here too, since a browser need not load the schema for them. */
@@ -169,6 +174,7 @@ const numbers: Readonly<Record<Reason, number>> = {
   PARK_TIMEOUT: 63,
   TOO_MANY_PARKED: 64,
   NO_SUCH_MEMBER: 65,
+  ITEMS_LOST: 66,
 };
 
 /** Every reason's name. */

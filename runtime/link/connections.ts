@@ -23,6 +23,11 @@ export class Connections {
     return this.#current;
   }
 
+  /** A client apart from the shared one, for who keeps a connection to itself and closes it. */
+  openOwn(): HttpClient {
+    return this.#open();
+  }
+
   /** The client had a connection fault. True when that swapped it. */
   swap(client: HttpClient): boolean {
     if (client !== this.#current) return false;

@@ -40,6 +40,7 @@ import { httpTry } from "./http-transport.ts";
 import type { LinkOptions } from "./link-options.ts";
 import type { LinkEvent } from "./link-state.ts";
 import type { Platform } from "./platform.ts";
+import { probePath } from "./probe-path.ts";
 
 /** What a link is made of; `linkOf` makes it from what the program gave. */
 export interface LinkParts {
@@ -269,9 +270,6 @@ export class LinkEnvironment implements CallEnvironment {
     }
   }
 }
-
-/** A path that no schema can have: the answer's headers are all that counts. */
-const probePath = "holdfast.v1/probe";
 
 function probeTimedOut(): Error {
   return new Error("no reply to a probe");

@@ -5,8 +5,14 @@
  * Source: design "Calls".
  */
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { CallOptions, Calls, StreamOptions } from "../base/calls.ts";
-import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "../base/definition.ts";
+import type { CallOptions, Calls, PlainStreamOptions } from "../base/calls.ts";
+import type {
+  PlainStreamDefinition,
+  StreamDefinition,
+  StreamHost,
+  UnaryDefinition,
+} from "../base/definition.ts";
+import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -14,6 +20,7 @@ import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
 import { plainStream } from "./plain-stream.ts";
+import { streamHost } from "./stream-host.ts";
 
 export class Link implements Calls, AsyncDisposable {
   readonly #parts: LinkParts;
@@ -21,6 +28,7 @@ export class Link implements Calls, AsyncDisposable {
   readonly #host: string;
   readonly #state = new Source<LinkState>(linkAtFirst);
   readonly #env: LinkEnvironment;
+  readonly #streams: StreamHost;
   readonly #outbox: Outbox | undefined;
   readonly #forgetWake: () => void;
 
@@ -34,6 +42,7 @@ export class Link implements Calls, AsyncDisposable {
       // "back after 14 s" is no reason why a call has failed.
       trouble: () => (this.#state.value.kind === "up" ? undefined : this.line()),
     });
+    this.#streams = streamHost(this.#env, parts, this.#baseUrl);
     this.#outbox = openOutbox(parts, this.#env, this.#baseUrl);
     this.#env.outbox = this.#outbox;
     if (parts.options.outbox?.atStart !== false) this.#outbox?.wake();
@@ -78,20 +87,20 @@ export class Link implements Calls, AsyncDisposable {
     return makeCall(this.#env, definition, request, options);
   }
 
-  /** See {@link Calls.stream}. In this version the rpc's own stream, without resume. */
-  stream<I extends DescMessage, O extends DescMessage>(
+  /** See {@link Calls.stream}. */
+  stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode = "tell">(
     definition: StreamDefinition<I, O>,
     request: MessageInitShape<I>,
-    options?: StreamOptions,
-  ): AsyncIterable<MessageShape<O>> {
-    return plainStream(this.#env, definition.method, one(request), options);
+    options?: StreamOptions<Gaps>,
+  ): ResumableStream<MessageShape<O>, Gaps> {
+    return definition.follower.follow(this.#streams, definition, request, options);
   }
 
   /** See {@link Calls.plain}. */
   plain<I extends DescMessage, O extends DescMessage>(
     definition: PlainStreamDefinition<I, O>,
     requests: AsyncIterable<MessageInitShape<I>>,
-    options?: StreamOptions,
+    options?: PlainStreamOptions,
   ): AsyncIterable<MessageShape<O>> {
     return plainStream(this.#env, definition.method, requests, options);
   }
@@ -129,10 +138,6 @@ export class Link implements Calls, AsyncDisposable {
     if (state !== before) this.#state.set(state);
     if (state.kind === "up" && before.kind !== "up") this.#outbox?.wake();
   }
-}
-
-async function* one<T>(value: T): AsyncIterable<T> {
-  yield value;
 }
 
 function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {

@@ -6,7 +6,7 @@
  */
 import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import type { StreamOptions } from "../base/calls.ts";
+import type { PlainStreamOptions } from "../base/calls.ts";
 import { faultIn } from "../base/connection-fault.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { onAbort } from "../base/signals.ts";
@@ -17,7 +17,7 @@ export async function* plainStream<I extends DescMessage, O extends DescMessage>
   env: CallEnvironment,
   method: DescMethodStreaming<I, O>,
   requests: AsyncIterable<MessageInitShape<I>>,
-  options: StreamOptions = {},
+  options: PlainStreamOptions = {},
 ): AsyncGenerator<MessageShape<O>, void> {
   // Leaving the loop, the caller's abort and the link's end all cut the connection.
   const cut = new AbortController();

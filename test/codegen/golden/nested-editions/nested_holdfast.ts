@@ -3,7 +3,7 @@
 /* eslint-disable */
 // @ts-nocheck
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, ServiceDefinition, StreamOptions } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition } from "holdfast/generated-v1";
 import type { Outer_Inner, Outer_Inner_Deep, Outer_Inner_DeepSchema, Outer_InnerSchema } from "./nested_pb.ts";
 import { NestedService } from "./nested_pb.ts";
 import type { StringValue, StringValueSchema, Struct, StructSchema, Timestamp, TimestampSchema, Value, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -32,7 +32,7 @@ export interface NestedClient {
    *
    * @generated from rpc nested.v1.NestedService.Say
    */
-  say(requests: AsyncIterable<MessageInitShape<typeof StringValueSchema>>, options?: StreamOptions): AsyncIterable<Value>;
+  say(requests: AsyncIterable<MessageInitShape<typeof StringValueSchema>>, options?: PlainStreamOptions): AsyncIterable<Value>;
 }
 
 /**

@@ -4,8 +4,8 @@
 // @generated from file test/v1/tally.proto (package test.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, PlainStreamContext, PlainStreamDefinition, QueryDefinition, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { onlyReply } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import { onlyReply, resumable } from "holdfast/generated-v1";
 import type { AddAtMostOnceRequest, AddAtMostOnceRequestSchema, AddAtMostOnceResponse, AddAtMostOnceResponseSchema, AddOnlyWithIdRequest, AddOnlyWithIdRequestSchema, AddOnlyWithIdResponse, AddOnlyWithIdResponseSchema, AddRequest, AddRequestSchema, AddResponse, AddResponseSchema, BeatRequest, BeatRequestSchema, BeatResponse, BeatResponseSchema, ChatRequest, ChatRequestSchema, ChatResponse, ChatResponseSchema, FollowRequest, FollowRequestSchema, FollowResponse, FollowResponseSchema, NudgeRequest, NudgeRequestSchema, ReadRequest, ReadRequestSchema, ReadResponse, ReadResponseSchema, SumRequest, SumRequestSchema, SumResponse, SumResponseSchema } from "./tally_pb.ts";
 import { TallyService } from "./tally_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -74,7 +74,7 @@ export interface TallyClient {
    *
    * @generated from rpc test.v1.TallyService.Follow
    */
-  follow(request: MessageInitShape<typeof FollowRequestSchema>, options?: StreamOptions): AsyncIterable<FollowResponse>;
+  follow<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof FollowRequestSchema>, options?: StreamOptions<$Gaps>): ResumableStream<FollowResponse, $Gaps>;
   /**
    * Connect's own streaming, both ways.
    *
@@ -82,7 +82,7 @@ export interface TallyClient {
    *
    * @generated from rpc test.v1.TallyService.Chat
    */
-  chat(requests: AsyncIterable<MessageInitShape<typeof ChatRequestSchema>>, options?: StreamOptions): AsyncIterable<ChatResponse>;
+  chat(requests: AsyncIterable<MessageInitShape<typeof ChatRequestSchema>>, options?: PlainStreamOptions): AsyncIterable<ChatResponse>;
   /**
    * Connect's own streaming, one way up.
    *
@@ -90,7 +90,7 @@ export interface TallyClient {
    *
    * @generated from rpc test.v1.TallyService.Sum
    */
-  sum(requests: AsyncIterable<MessageInitShape<typeof SumRequestSchema>>, options?: StreamOptions): Promise<SumResponse>;
+  sum(requests: AsyncIterable<MessageInitShape<typeof SumRequestSchema>>, options?: PlainStreamOptions): Promise<SumResponse>;
 }
 
 /**
@@ -273,6 +273,7 @@ const tallyMethods: TallyMethods = {
     keepCount: 1024,
     roomCount: 256,
     idleMs: 45000,
+    follower: resumable,
   },
   chat: {
     kind: "plain",

@@ -10,7 +10,7 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 
 const { BoardService, IssueSchema, NotebookService, PlainService } = require("./kinds_pb.ts");
-const { oneRequest, onlyReply } = require("holdfast/generated-v1");
+const { oneRequest, onlyReply, resumable } = require("holdfast/generated-v1");
 
 /**
  * Makes the client of kinds.v1.BoardService on a link.
@@ -83,6 +83,7 @@ const boardMethods = {
     keepCount: 200,
     roomCount: 100,
     idleMs: 20000,
+    follower: resumable,
   },
   follow: {
     kind: "stream",
@@ -90,6 +91,7 @@ const boardMethods = {
     keepCount: 1024,
     roomCount: 256,
     idleMs: 45000,
+    follower: resumable,
   },
   alive: {
     kind: "heartbeat",

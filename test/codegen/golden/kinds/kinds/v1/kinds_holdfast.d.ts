@@ -6,7 +6,7 @@
 
 // Comments of the package.
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, QueryDefinition, Reference, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, QueryDefinition, Reference, ResumableStream, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
 import type { BoardService, Issue, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
 
@@ -73,13 +73,13 @@ export interface BoardClient {
    *
    * @generated from rpc kinds.v1.BoardService.Tail
    */
-  tail(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  tail<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions<$Gaps>): ResumableStream<Issue, $Gaps>;
   /**
    * Stream: keeps 1024 items, room for 256, idle after 45 s.
    *
    * @generated from rpc kinds.v1.BoardService.Follow
    */
-  follow(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  follow<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions<$Gaps>): ResumableStream<Issue, $Gaps>;
   /**
    * Heartbeat: every 30 s, gone after 180 s.
    *
@@ -263,19 +263,19 @@ export interface PlainClient {
    *
    * @generated from rpc kinds.v1.PlainService.Down
    */
-  down(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  down(request: MessageInitShape<typeof IssueSchema>, options?: PlainStreamOptions): AsyncIterable<Issue>;
   /**
    * Plain client streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc kinds.v1.PlainService.Up
    */
-  up(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: StreamOptions): Promise<Issue>;
+  up(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: PlainStreamOptions): Promise<Issue>;
   /**
    * Plain bidi streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc kinds.v1.PlainService.Both
    */
-  both(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: StreamOptions): AsyncIterable<Issue>;
+  both(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: PlainStreamOptions): AsyncIterable<Issue>;
 }
 
 /**

@@ -7,7 +7,7 @@
 // Comments of the package.
 
 import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
-import { oneRequest, onlyReply } from "holdfast/generated-v1";
+import { oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
 
 /**
  * Makes the client of kinds.v1.BoardService on a link.
@@ -80,6 +80,7 @@ const boardMethods = {
     keepCount: 200,
     roomCount: 100,
     idleMs: 20000,
+    follower: resumable,
   },
   follow: {
     kind: "stream",
@@ -87,6 +88,7 @@ const boardMethods = {
     keepCount: 1024,
     roomCount: 256,
     idleMs: 45000,
+    follower: resumable,
   },
   alive: {
     kind: "heartbeat",

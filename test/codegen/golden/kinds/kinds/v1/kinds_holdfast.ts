@@ -6,8 +6,8 @@
 
 // Comments of the package.
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, QueryDefinition, Reference, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { oneRequest, onlyReply } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, QueryDefinition, Reference, ResumableStream, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import { oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
 import type { Issue } from "./kinds_pb.ts";
 import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -78,13 +78,13 @@ export interface BoardClient {
    *
    * @generated from rpc kinds.v1.BoardService.Tail
    */
-  tail(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  tail<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions<$Gaps>): ResumableStream<Issue, $Gaps>;
   /**
    * Stream: keeps 1024 items, room for 256, idle after 45 s.
    *
    * @generated from rpc kinds.v1.BoardService.Follow
    */
-  follow(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  follow<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions<$Gaps>): ResumableStream<Issue, $Gaps>;
   /**
    * Heartbeat: every 30 s, gone after 180 s.
    *
@@ -298,6 +298,7 @@ const boardMethods: BoardMethods = {
     keepCount: 200,
     roomCount: 100,
     idleMs: 20000,
+    follower: resumable,
   },
   follow: {
     kind: "stream",
@@ -305,6 +306,7 @@ const boardMethods: BoardMethods = {
     keepCount: 1024,
     roomCount: 256,
     idleMs: 45000,
+    follower: resumable,
   },
   alive: {
     kind: "heartbeat",
@@ -354,19 +356,19 @@ export interface PlainClient {
    *
    * @generated from rpc kinds.v1.PlainService.Down
    */
-  down(request: MessageInitShape<typeof IssueSchema>, options?: StreamOptions): AsyncIterable<Issue>;
+  down(request: MessageInitShape<typeof IssueSchema>, options?: PlainStreamOptions): AsyncIterable<Issue>;
   /**
    * Plain client streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc kinds.v1.PlainService.Up
    */
-  up(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: StreamOptions): Promise<Issue>;
+  up(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: PlainStreamOptions): Promise<Issue>;
   /**
    * Plain bidi streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc kinds.v1.PlainService.Both
    */
-  both(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: StreamOptions): AsyncIterable<Issue>;
+  both(requests: AsyncIterable<MessageInitShape<typeof IssueSchema>>, options?: PlainStreamOptions): AsyncIterable<Issue>;
 }
 
 /**

@@ -2,7 +2,7 @@
 // @generated from file names/v1/names.proto (package names.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition as CommandDefinition$1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, ServiceDefinition as ServiceDefinition$1, StreamOptions as StreamOptions$1 } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition as CommandDefinition$1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition as ServiceDefinition$1 } from "holdfast/generated-v1";
 import type { Account as Account$1, AccountSchema, AccountService, AsyncIterable as AsyncIterable$1, AsyncIterableSchema, board as board$1, Board as Board$1, BoardClient as BoardClient$2, boardMethods, boardMethodsSchema, BoardService as BoardService$1, Calls as Calls$1, CallsSchema, CommandDefinition as CommandDefinition$2, deleteService, link, MessageInitShape as MessageInitShape$1, MessageInitShapeSchema, Object$ as Object$$1, Promise as Promise$1, PromiseSchema, PromiseService, ReservedService, Service as Service$1, StreamOptions, StreamOptionsSchema, then, Thing, ThingSchema } from "./names_pb.ts";
 
 /**
@@ -500,13 +500,13 @@ export interface AccountClient {
    *
    * @generated from rpc names.v1.AccountService.Watch
    */
-  watch(request: MessageInitShape<typeof AsyncIterableSchema>, options?: StreamOptions$1): AsyncIterable<Promise$1>;
+  watch(request: MessageInitShape<typeof AsyncIterableSchema>, options?: PlainStreamOptions): AsyncIterable<Promise$1>;
   /**
    * Plain client streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc names.v1.AccountService.Send
    */
-  send(requests: AsyncIterable<MessageInitShape<typeof boardMethodsSchema>>, options?: StreamOptions$1): Promise<MessageInitShape$1>;
+  send(requests: AsyncIterable<MessageInitShape<typeof boardMethodsSchema>>, options?: PlainStreamOptions): Promise<MessageInitShape$1>;
 }
 
 /**
@@ -958,7 +958,7 @@ export interface ObjectClient {
    *
    * @generated from rpc names.v1.Object.Get
    */
-  get(request: MessageInitShape<typeof ThingSchema>, options?: StreamOptions$1): AsyncIterable<Thing>;
+  get(request: MessageInitShape<typeof ThingSchema>, options?: PlainStreamOptions): AsyncIterable<Thing>;
 }
 
 /**

@@ -2,7 +2,7 @@
 // @generated from file names/v1/names.proto (package names.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition as CommandDefinition$1, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, ServiceDefinition as ServiceDefinition$1, StreamOptions as StreamOptions$1 } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition as CommandDefinition$1, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition as ServiceDefinition$1 } from "holdfast/generated-v1";
 import { oneRequest, onlyReply } from "holdfast/generated-v1";
 import type { Account as Account$1, AccountSchema, AsyncIterable as AsyncIterable$1, AsyncIterableSchema, boardMethods as boardMethods$1, boardMethodsSchema, Calls as Calls$1, CallsSchema, MessageInitShape as MessageInitShape$1, MessageInitShapeSchema, Promise as Promise$1, PromiseSchema, StreamOptions, StreamOptionsSchema, Thing, ThingSchema } from "./names_pb.ts";
 import { AccountService, board as board$1, Board as Board$1, BoardClient as BoardClient$2, BoardService as BoardService$1, CommandDefinition as CommandDefinition$2, deleteService, link, Object$ as Object$$1, PromiseService, ReservedService, Service as Service$1, then } from "./names_pb.ts";
@@ -704,13 +704,13 @@ export interface AccountClient {
    *
    * @generated from rpc names.v1.AccountService.Watch
    */
-  watch(request: MessageInitShape<typeof AsyncIterableSchema>, options?: StreamOptions$1): AsyncIterable<Promise$1>;
+  watch(request: MessageInitShape<typeof AsyncIterableSchema>, options?: PlainStreamOptions): AsyncIterable<Promise$1>;
   /**
    * Plain client streaming: no budget, no repeat, no resume.
    *
    * @generated from rpc names.v1.AccountService.Send
    */
-  send(requests: AsyncIterable<MessageInitShape<typeof boardMethodsSchema>>, options?: StreamOptions$1): Promise<MessageInitShape$1>;
+  send(requests: AsyncIterable<MessageInitShape<typeof boardMethodsSchema>>, options?: PlainStreamOptions): Promise<MessageInitShape$1>;
 }
 
 /**
@@ -1315,7 +1315,7 @@ export interface ObjectClient {
    *
    * @generated from rpc names.v1.Object.Get
    */
-  get(request: MessageInitShape<typeof ThingSchema>, options?: StreamOptions$1): AsyncIterable<Thing>;
+  get(request: MessageInitShape<typeof ThingSchema>, options?: PlainStreamOptions): AsyncIterable<Thing>;
 }
 
 /**

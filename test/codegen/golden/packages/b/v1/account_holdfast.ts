@@ -2,7 +2,7 @@
 // @generated from file b/v1/account.proto (package b.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, ServiceDefinition, StreamOptions } from "holdfast/generated-v1";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition } from "holdfast/generated-v1";
 import { oneRequest } from "holdfast/generated-v1";
 import type { Account as Account$2, AccountSchema } from "../../a/v1/account_pb.ts";
 import type { Account as Account$1, AccountSchema as AccountSchema$1 } from "./account_pb.ts";
@@ -33,7 +33,7 @@ export interface AccountClient {
    *
    * @generated from rpc b.v1.AccountService.Third
    */
-  third(request: MessageInitShape<typeof AccountSchema$2>, options?: StreamOptions): AsyncIterable<Account$3>;
+  third(request: MessageInitShape<typeof AccountSchema$2>, options?: PlainStreamOptions): AsyncIterable<Account$3>;
 }
 
 /**

@@ -1,0 +1,99 @@
+/**
+ * What a link gives to its streams: its sign-in, gate and state, and connections of their own, which are never
+ * those of its calls.
+ *
+ * Source: design "Streams: The client".
+ */
+import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
+import type { HttpClient } from "../base/http-client.ts";
+import { headerNames } from "../call/headers.ts";
+import type { OwnConnections, StreamEnvironment } from "../stream/stream-environment.ts";
+import { httpTry } from "./http-transport.ts";
+import type { LinkEnvironment, LinkParts } from "./link-environment.ts";
+import { probePath } from "./probe-path.ts";
+
+export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: string): StreamEnvironment {
+  const { options, platform, connections } = parts;
+  let slotCount = 0;
+  const { clock, random, log, timing, server, gate, signIn, identity, anonymous } = env;
+  return {
+    ...{ clock, random, log, timing, server, gate, signIn, identity, anonymous },
+    linkId: env.lane.id,
+    session: identity[headerNames.session] ?? "",
+    build: identity[headerNames.build],
+    format: options.format === "json" ? "json" : "msgpack",
+    get ending() {
+      return env.ending;
+    },
+    get seen() {
+      return env.seen;
+    },
+    newSlot() {
+      slotCount += 1;
+      return `stream-${slotCount}`;
+    },
+    openOwn: () => {
+      const { transport } = options;
+      if (transport !== undefined) {
+        return {
+          begin: () => ({ transport, http: () => undefined }),
+          reach: undefined,
+          close: () => undefined,
+        };
+      }
+      return ownConnections(connections.openOwn(), baseUrl, options.interceptors ?? []);
+    },
+    heard: (header, token) => env.heard(header, token),
+    tryEnded: (end, nextTryInMs) => env.tryEnded(end, nextTryInMs),
+    answered: () => env.answered(),
+    signInGone: (error) => env.signInGone(error),
+    onWake: (fn) => platform.onWake(fn),
+  };
+}
+
+function ownConnections(
+  client: HttpClient,
+  baseUrl: string,
+  interceptors: NonNullable<LinkParts["options"]["interceptors"]>,
+): OwnConnections {
+  return {
+    begin(onByte) {
+      const counted: HttpClient = {
+        send: async (request) => withBytes(await client.send(request), onByte),
+        reach: (url, signal) => client.reach(url, signal),
+        retire: () => client.retire(),
+        close: () => client.close(),
+      };
+      // Packets in the binary form of the rpc, whatever is in them: in JSON they would be base64.
+      const { transport, progress } = httpTry(counted, { baseUrl, format: "binary", interceptors });
+      return { transport, http: progress };
+    },
+    reach: (signal) => client.reach(`${baseUrl}/${probePath}`, signal),
+    close: () => client.close(),
+  };
+}
+
+/** The same answer, with a word for each piece of its body. */
+function withBytes(answer: UniversalClientResponse, onByte: () => void): UniversalClientResponse {
+  onByte();
+  return { ...answer, body: noted(answer.body, onByte) };
+}
+
+function noted(body: AsyncIterable<Uint8Array>, onByte: () => void): AsyncIterable<Uint8Array> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = body[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const result = await source.next();
+          if (result.done !== true) onByte();
+          return result;
+        },
+        return: async () => {
+          await source.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
+}

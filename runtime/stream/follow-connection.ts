@@ -1,0 +1,222 @@
+/**
+ * Follow over Connect: a stream's connection that works in every browser and through every proxy. The request is
+ * one packet, hello and follow; the answer is packets until the end.
+ *
+ * Source: design "Wires"; `Follow` of link.proto.
+ */
+import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import { type ContextValues, ConnectError } from "@connectrpc/connect";
+import {
+  ClientMessageSchema,
+  FollowSchema,
+  type HeaderSchema,
+  LinkService,
+  PacketSchema,
+  type ServerMessage,
+  ServerMessageSchema,
+} from "../../gen/holdfast/link/v1/link_pb.ts";
+import { ConnectionFault } from "../base/connection-fault.ts";
+import type { StreamDefinition } from "../base/definition.ts";
+import { HoldfastError } from "../base/errors.ts";
+import { oneRequest } from "../base/plain-streams.ts";
+import { headerNames } from "../call/headers.ts";
+import type { Codec } from "../codec/codec.ts";
+import { CodecError } from "../codec/codec-error.ts";
+import { jsonCodec } from "../codec/json.ts";
+import { codecNamed, helloMessage } from "../wire/handshake.ts";
+import { fromLinkError } from "../wire/link-error.ts";
+import { messageIn, payloadOf, readPacket, writePacket } from "../wire/packet.ts";
+import type { OwnConnections, StreamEnvironment } from "./stream-environment.ts";
+import type {
+  StreamBatch,
+  StreamConnection,
+  StreamDialer,
+  StreamMessage,
+  StreamOpening,
+} from "./stream-connection.ts";
+
+/** What is followed. */
+export interface Followed<I extends DescMessage, O extends DescMessage> {
+  readonly definition: StreamDefinition<I, O>;
+  readonly request: MessageShape<I>;
+  readonly headers: Headers;
+  readonly contextValues: ContextValues | undefined;
+  readonly onHeader: ((header: Headers) => void) | undefined;
+  readonly onTrailer: ((trailer: Headers) => void) | undefined;
+}
+
+/** On each wire that carries one stream, its number. */
+const streamNumber = 1;
+
+export function followDialer<I extends DescMessage, O extends DescMessage>(
+  env: StreamEnvironment,
+  followed: Followed<I, O>,
+): StreamDialer<MessageShape<O>> {
+  const slot = env.newSlot();
+  let own: OwnConnections | undefined;
+  const closeOwn = (): void => {
+    own?.close();
+    own = undefined;
+  };
+  return {
+    open: (opening) => {
+      own ??= env.openOwn();
+      const packet = firstPacket(env, followed, opening, slot);
+      return new FollowConnection(env, followed, opening, own, packet, closeOwn);
+    },
+    close: closeOwn,
+  };
+}
+
+function firstPacket<I extends DescMessage, O extends DescMessage>(
+  env: StreamEnvironment,
+  { definition, request, headers }: Followed<I, O>,
+  { token, after, generation }: StreamOpening,
+  slot: string,
+): Uint8Array {
+  const { method, idleMs } = definition;
+  const { linkId: link, format: codec, session, build } = env;
+  const anon = token === undefined ? env.anonymous : undefined;
+  const follow = create(FollowSchema, {
+    stream: streamNumber,
+    method: `${method.parent.typeName}.${method.name}`,
+    request: payloadOf(jsonCodec, method.input, request),
+    ...(after === undefined ? {} : { after }),
+    headers: [...headers].map(([name, value]): HeaderInit => ({ name, value })),
+  });
+  return writePacket(jsonCodec, ClientMessageSchema, [
+    helloMessage({ codec, link, slot, generation, session, build, token, anon, idleMs }),
+    create(ClientMessageSchema, { kind: { case: "follow", value: follow } }),
+  ]);
+}
+
+type HeaderInit = Pick<MessageShape<typeof HeaderSchema>, "name" | "value">;
+
+class FollowConnection<I extends DescMessage, O extends DescMessage>
+  implements StreamConnection<MessageShape<O>>
+{
+  readonly probe: ((signal: AbortSignal) => Promise<unknown>) | undefined;
+  readonly #env: StreamEnvironment;
+  readonly #followed: Followed<I, O>;
+  readonly #opening: StreamOpening;
+  readonly #packet: Uint8Array;
+  readonly #begun: ReturnType<OwnConnections["begin"]>;
+  readonly #closeOwn: () => void;
+  #packets: AsyncIterator<MessageShape<typeof PacketSchema>> | undefined;
+  /** Of the packets after the first, which is JSON. */
+  #codec: Codec = jsonCodec;
+  #onTrailer: (() => void) | undefined;
+
+  constructor(
+    env: StreamEnvironment,
+    followed: Followed<I, O>,
+    opening: StreamOpening,
+    own: OwnConnections,
+    packet: Uint8Array,
+    closeOwn: () => void,
+  ) {
+    this.#env = env;
+    this.#followed = followed;
+    this.#opening = opening;
+    this.#packet = packet;
+    this.#begun = own.begin(opening.onByte);
+    this.probe = own.reach;
+    this.#closeOwn = closeOwn;
+  }
+
+  http(): ReturnType<StreamConnection<unknown>["http"]> {
+    return this.#begun.http();
+  }
+
+  async next(): Promise<StreamBatch<MessageShape<O>> | undefined> {
+    this.#packets ??= await this.#open();
+    const { done, value } = await this.#packets.next();
+    if (done === true) {
+      this.#onTrailer?.();
+      return undefined;
+    }
+    const { data } = value;
+    const messages = this.#read(data).flatMap((message) => this.#understood(message));
+    this.#codec = codecNamed(this.#env.format) ?? jsonCodec;
+    return { messages, byteCount: data.byteLength };
+  }
+
+  close(broken: boolean): void {
+    // Its opening's signal ends what is under way; who was reading hears of it there.
+    this.#packets?.return?.()?.catch(() => undefined);
+    if (broken) this.#closeOwn();
+  }
+
+  async #open(): Promise<AsyncIterator<MessageShape<typeof PacketSchema>>> {
+    const { token, signal } = this.#opening;
+    const headers = new Headers(this.#env.identity);
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const response = await this.#begun.transport.stream(
+      LinkService.method.follow,
+      signal,
+      undefined,
+      headers,
+      oneRequest({ data: this.#packet }),
+      this.#followed.contextValues,
+    );
+    if (!response.header.has(headerNames.server)) throw notHoldfast();
+    this.#env.heard(response.header, token);
+    this.#followed.onHeader?.(response.header);
+    this.#onTrailer = () => this.#followed.onTrailer?.(response.trailer);
+    return response.message[Symbol.asyncIterator]();
+  }
+
+  /** Bytes that are no packet came from something that is not our server. */
+  #read(data: Uint8Array): readonly ServerMessage[] {
+    try {
+      return readPacket(this.#codec, ServerMessageSchema, data);
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error;
+      const text = `a packet that cannot be read: ${error.message}`;
+      throw new ConnectionFault("not-our-answer", text, { sent: true, cause: error });
+    }
+  }
+
+  #understood({ kind }: ServerMessage): readonly StreamMessage<MessageShape<O>>[] {
+    switch (kind.case) {
+      case "ready": {
+        const { at, restarted } = kind.value;
+        return [{ kind: "ready", at: at && { epoch: at.epoch, seq: at.seq }, restarted }];
+      }
+      case "item":
+        return [{ kind: "item", seq: kind.value.seq, item: this.#item(kind.value) }];
+      case "lost":
+        return [{ kind: "lost", count: kind.value.count, seq: kind.value.seq }];
+      case "end": {
+        const { again, afterMs, lagged, error } = kind.value;
+        return [{ kind: "end", again, afterMs, lagged, error: error && ofOurServer(fromLinkError(error)) }];
+      }
+      // Welcome's facts were in the headers; what else comes is a sign of life, or of a later version.
+      default:
+        return [];
+    }
+  }
+
+  #item({ seq, item }: Extract<ServerMessage["kind"], { case: "item" }>["value"]): MessageShape<O> {
+    const { output, parent, name } = this.#followed.definition.method;
+    try {
+      return messageIn(this.#codec, output, item);
+    } catch (error) {
+      if (!(error instanceof CodecError)) throw error;
+      // It would be the same the next time, so that the stream cannot go on.
+      const text = `item ${seq} of ${parent.typeName}/${name} cannot be read: ${error.message}`;
+      throw new HoldfastError(text, { cause: error });
+    }
+  }
+}
+
+/** It came in a packet of ours, which is as good as the header. */
+function ofOurServer(error: ConnectError): ConnectError {
+  error.metadata.set(headerNames.server, "1");
+  return error;
+}
+
+/** A success of a server that is not one of ours; sorted like its errors. */
+function notHoldfast(): ConnectError {
+  return new ConnectError("an answer without the header holdfast-server");
+}

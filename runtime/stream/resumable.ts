@@ -1,0 +1,223 @@
+/**
+ * A stream as the program reads it: one loop that lives through drops.
+ *
+ * An item counts as taken when it is handed to the program, since the program lives on: what its loop does with
+ * the item is its own business, and a stream that gave it again would give it twice.
+ *
+ * Source: design "Streams: The client".
+ */
+import {
+  clone,
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+} from "@bufbuild/protobuf";
+import type { StreamDefinition, StreamFollower } from "../base/definition.ts";
+import { onAbort } from "../base/signals.ts";
+import type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "../base/streams.ts";
+import { Source, type Watchable } from "../base/watchable.ts";
+import { callerAborted, errorOfStop } from "../call/call-error.ts";
+import { followDialer, type Followed } from "./follow-connection.ts";
+import { GapTeller } from "./gap.ts";
+import { Inbox } from "./inbox.ts";
+import { plainDialer } from "./plain-connection.ts";
+import type { StreamEnvironment } from "./stream-environment.ts";
+import { streamFacts } from "./stream-end.ts";
+import { left, StreamLoop } from "./stream-loop.ts";
+
+/** Follows streams; generated definitions name it. */
+export const resumable: StreamFollower = {
+  follow: (host: StreamEnvironment, definition, request, options = {}) =>
+    new Stream(host, definition, request, options),
+};
+
+const done: IteratorResult<never, undefined> = { done: true, value: undefined };
+
+/** How it ended, for a loop that has come to the end of what arrived. */
+type End = { readonly kind: "quiet" } | { readonly kind: "thrown"; readonly error: Error };
+
+class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
+  implements ResumableStream<MessageShape<O>, Gaps>
+{
+  readonly #env: StreamEnvironment;
+  readonly #options: StreamOptions<Gaps>;
+  readonly #state = new Source<StreamState>({ kind: "idle" });
+  readonly #inbox: Inbox<MessageShape<O>>;
+  readonly #gaps: GapTeller;
+  readonly #loop: StreamLoop<MessageShape<O>>;
+  /** The loop's run, once it was begun. */
+  #running: Promise<void> | undefined;
+  #iterated = false;
+  #end: End | undefined;
+  /** Several reads at once get their items in order. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #forget: readonly (() => void)[] = [];
+
+  constructor(
+    env: StreamEnvironment,
+    definition: StreamDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: StreamOptions<Gaps>,
+  ) {
+    const { method, roomCount, idleMs } = definition;
+    this.#env = env;
+    this.#options = options;
+    this.#inbox = new Inbox(roomCount);
+    this.#gaps = new GapTeller(options.gaps ?? "tell", options.onGap);
+    const followed: Followed<I, O> = {
+      definition,
+      // A program that changes its message later must not change what a resume asks for.
+      request: clone(method.input, create(method.input, request)),
+      headers: programHeaders(options.headers, env.server),
+      contextValues: options.contextValues,
+      onHeader: options.onHeader,
+      onTrailer: options.onTrailer,
+    };
+    const plain = env.server === "plain";
+    this.#loop = new StreamLoop({
+      env,
+      dialer: (plain ? plainDialer : followDialer)(env, followed),
+      name: `${method.parent.typeName}/${method.name}`,
+      idleMs: plain ? undefined : idleMs,
+      inbox: this.#inbox,
+      onShown: (state) => this.#state.set(state),
+    });
+  }
+
+  get state(): Watchable<StreamState> {
+    return this.#state;
+  }
+
+  get lostCount(): number {
+    return this.#gaps.lostCount;
+  }
+
+  get restartCount(): number {
+    return this.#gaps.restartCount;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<MessageShape<O> | ("yield" extends Gaps ? Gap : never), undefined> {
+    if (this.#iterated) {
+      throw new TypeError("this stream is read by a loop already, or was; follow it again for another loop");
+    }
+    this.#iterated = true;
+    return {
+      next: () => {
+        const result = this.#turn.then(() => this.#next());
+        this.#turn = result.catch(() => undefined);
+        // A gap is only given where the options ask for it.
+        return result as Promise<IteratorResult<MessageShape<O>, undefined>>;
+      },
+      return: async () => {
+        await this.close();
+        return done;
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#stop({ kind: "quiet" });
+    await this.#running;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #next(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
+    this.#begin();
+    for (;;) {
+      const one = this.#inbox.take();
+      if (one?.kind === "item") {
+        this.#loop.intake.taken(one.at);
+        return { done: false, value: one.item };
+      }
+      if (one?.kind === "gap") {
+        const given = await this.#tell(one.gap);
+        if (given !== undefined) return { done: false, value: given };
+      } else if (this.#end !== undefined) {
+        return this.#ended(this.#end);
+      } else {
+        await this.#inbox.arrival();
+      }
+    }
+  }
+
+  async #tell(gap: Gap): Promise<Gap | undefined> {
+    try {
+      return this.#gaps.tell(gap);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  /** What went wrong is thrown once; then the loop is simply over. */
+  async #ended(end: End): Promise<IteratorResult<never, undefined>> {
+    this.#end = { kind: "quiet" };
+    await this.#running;
+    if (end.kind === "thrown") throw end.error;
+    return done;
+  }
+
+  #begin(): void {
+    if (this.#running !== undefined || this.#end !== undefined) return;
+    const { signal } = this.#options;
+    const stop = (why: unknown) => (reason: unknown) =>
+      this.#stop({ kind: "thrown", error: this.#errorOf(why, reason) });
+    this.#running = Promise.resolve(); // what has aborted already is told from inside onAbort
+    this.#forget = [
+      onAbort(signal, stop(callerAborted)),
+      onAbort(this.#env.ending, (reason) => stop(reason)(reason)),
+    ];
+    if (this.#end !== undefined) {
+      this.#over();
+      return;
+    }
+    this.#running = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const cause = await this.#loop.run();
+    // What has arrived by then is given first.
+    this.#end ??= cause === undefined ? { kind: "quiet" } : { kind: "thrown", error: cause };
+    this.#over();
+    this.#inbox.wakeReader();
+  }
+
+  /** Somebody ends it: what has arrived is of no interest any more. */
+  #stop(end: End): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#inbox.clear();
+    this.#loop.stop(end.kind === "thrown" ? end.error : left);
+    this.#inbox.wakeReader();
+    if (this.#running === undefined) this.#over();
+  }
+
+  #over(): void {
+    for (const forget of this.#forget) forget();
+    const cause = this.#end?.kind === "thrown" ? this.#end.error : undefined;
+    if (this.#state.value.kind !== "ended") this.#state.set({ kind: "ended", cause });
+    this.#state.close();
+  }
+
+  #errorOf(why: unknown, reason: unknown): Error {
+    const error = errorOfStop(why, streamFacts(this.#loop.generation), undefined, reason);
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** What the program adds to the request. The sign-in is the link's. */
+function programHeaders(init: HeadersInit | undefined, server: "holdfast" | "plain"): Headers {
+  const headers = new Headers(init);
+  for (const name of ["authorization", "cookie"]) {
+    if (server === "holdfast" && headers.has(name)) {
+      throw new TypeError(
+        `a stream cannot carry a ${name} header of its own, since it is signed in anew at each connect; give linkOf a token source`,
+      );
+    }
+  }
+  return headers;
+}
