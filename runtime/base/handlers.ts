@@ -3,8 +3,10 @@
  * them, and a client that imports a generated file must not load a server.
  */
 import type { Clock } from "./clock.ts";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Log } from "./log.ts";
 import type { Tx } from "./register.ts";
+import type { AnyTopic, FollowOptions, NumberedSource, Publish } from "./topics.ts";
 
 /** Who makes a call. */
 export interface Caller {
@@ -59,14 +61,36 @@ export interface CommandContext extends HandlerContext {
    * call's outcome, anything else keeps nothing and a new try runs the handler again. With SQLite the callback
    * must be synchronous. `tx` is the store's own database; declare its type once, see `Register` of holdfast/server.
    *
+   * What is published through `publish` is seen by followers when all of it is durable, and else never.
+   *
    * Rejects with TypeError at a second use in one run, and with HoldfastError `REPLY_TOO_LARGE` when the reply
    * is larger than the journal keeps.
    */
-  transaction<Reply>(write: (tx: Tx) => Reply | Promise<Reply>): Promise<Reply>;
+  transaction<Reply>(write: (tx: Tx, publish: Publish) => Reply | Promise<Reply>): Promise<Reply>;
 }
 
-/** What the handler of a stream gets. */
-export interface StreamContext extends HandlerContext {}
+/**
+ * What the handler of a stream gets. A handler that returns what {@link follow} or {@link numbered} gives has a
+ * stream that resumes: a client that was cut gets what it has missed, once and in order, or is told how much is
+ * lost. Any other iterable starts over at a reconnect, and the client is told that it did.
+ */
+export interface StreamContext extends HandlerContext {
+  /**
+   * Follows a topic, for `return ctx.follow(topic)`. Nothing that is published from this call on is missed. A client
+   * that resumes gets what it has not taken yet.
+   *
+   * To iterate it instead gives the bare messages from now on (after `options.backlog`), without their numbers: so
+   * `yield*` makes a stream that cannot resume. A reader that falls behind gets HoldfastError `LAGGED` there.
+   *
+   * @throws RangeError for a `backlog` that is not a whole number from 0.
+   */
+  follow<Item extends DescMessage>(
+    topic: AnyTopic<Item>,
+    options?: FollowOptions,
+  ): AsyncIterable<MessageShape<Item>>;
+  /** Follows a numbered source of the program's own, for `return ctx.numbered({ after: … })`. */
+  numbered<Item>(source: NumberedSource<Item>): AsyncIterable<Item>;
+}
 
 /** What the handler of a method without an annotation gets when it streams. */
 export interface PlainStreamContext extends HandlerContext {}

@@ -1,8 +1,9 @@
 /** Finds where an engine's log lies: in the store's database, or beside a store that has none. */
+import { isSqlDatabase } from "../store/sql-database.ts";
 import type { Store } from "../store/store.ts";
 import type { EngineLog } from "./log.ts";
 import { memoryLog, memoryRows } from "./memory-log.ts";
-import { isSqlDatabase, sqlLog } from "./sql-log.ts";
+import { sqlLog } from "./sql-log.ts";
 
 /** A log, and what the transactions are recognised by that it belongs in. */
 export interface OpenLog {

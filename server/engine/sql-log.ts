@@ -1,30 +1,9 @@
 /**
  * A log in tables of the store's own database, so that a record is in the same commit as the kept call and its
- * key. It speaks through the handle that the store gives to every transaction (a database of better-sqlite3 or
- * of node:sqlite, which are alike in what is used here), and knows neither.
+ * key.
  */
+import type { SqlDatabase } from "../store/sql-database.ts";
 import { type CheckpointRow, checkpointsKept, type EngineLog, type LogRow } from "./log.ts";
-
-type Value = string | number | Uint8Array | null;
-
-interface Statement {
-  run(...values: readonly Value[]): { readonly changes: number | bigint };
-  get(...values: readonly Value[]): unknown;
-  all(...values: readonly Value[]): readonly unknown[];
-}
-
-/** What both drivers' databases have. */
-export interface SqlDatabase {
-  exec(sql: string): unknown;
-  prepare(sql: string): Statement;
-}
-
-/** Whether a transaction's handle is such a database. */
-export function isSqlDatabase(tx: unknown): tx is SqlDatabase {
-  if (typeof tx !== "object" || tx === null) return false;
-  const { exec, prepare } = tx as Partial<Record<"exec" | "prepare", unknown>>;
-  return typeof exec === "function" && typeof prepare === "function";
-}
 
 // All engines of a file share the tables. A call is found by its name, so the calls of the last day need no
 // place in memory and none in a checkpoint; rows without one do not burden the index.

@@ -10,9 +10,9 @@ import type { EngineOpenOptions } from "../../server/engine/engine.ts";
 import { memoryRows } from "../../server/engine/memory-log.ts";
 import { checkSum } from "../../server/engine/record.ts";
 import { type EngineHandler, replyAgainOf } from "../../server/engine/reply-again.ts";
-import type { SqlDatabase } from "../../server/engine/sql-log.ts";
 import { sqliteStore } from "../../server/sqlite/index.ts";
 import { memoryStore } from "../../server/store/memory-store.ts";
+import type { SqlDatabase } from "../../server/store/sql-database.ts";
 import type { Store } from "../../server/store/store.ts";
 
 export type Command = "post" | "claim" | "release" | "close";

@@ -1,0 +1,176 @@
+/**
+ * One run of a stream's handler: what its context gives it to follow, and how what it returned is served, with the
+ * numbers (`serve`) or as bare messages (by iterating it).
+ *
+ * Source: design "Streams: The server".
+ */
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { reasonError } from "../../runtime/base/errors.ts";
+import type { StreamContext } from "../../runtime/base/handlers.ts";
+import type { AnyTopic, FollowOptions, NumberedSource } from "../../runtime/base/topics.ts";
+import type { TopicFollower } from "./follower.ts";
+import { IteratedSource, type NumberedItem } from "./iterated-source.ts";
+import type { Place, StreamSource } from "./source.ts";
+import type { Topics } from "./topics.ts";
+
+export interface StreamScopeParts {
+  readonly topics: Topics;
+  /** The place that the client resumes from; undefined: it follows for the first time, or cannot resume. */
+  readonly after: Place | undefined;
+  /** Aborts when the stream ends. */
+  readonly signal: AbortSignal;
+  /** Of numbered sources that name none: the store's. */
+  readonly epoch: string;
+}
+
+/** What a handler returned that knows how to be served with numbers. */
+abstract class Resumable<Item> implements AsyncIterable<Item> {
+  /** Opens it, from where the client resumes. */
+  abstract open(schema: DescMessage): StreamSource | Promise<StreamSource>;
+  abstract [Symbol.asyncIterator](): AsyncIterator<Item>;
+}
+
+export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
+  readonly #parts: StreamScopeParts;
+  readonly #closers = new Set<() => void>();
+
+  constructor(parts: StreamScopeParts) {
+    this.#parts = parts;
+  }
+
+  readonly follow: StreamContext["follow"] = <Item extends DescMessage>(
+    topic: AnyTopic<Item>,
+    options: FollowOptions = {},
+  ) => {
+    const { topics, after, signal } = this.#parts;
+    const { backlog = 0 } = options;
+    if (!(Number.isInteger(backlog) && backlog >= 0)) {
+      throw new RangeError(`holdfast: backlog is ${String(backlog)}, it must be a whole number from 0.`);
+    }
+    // Before the handler reads anything else: what is published from now on comes.
+    const follower = topics.nameOf(topic).follow(after, backlog);
+    const followed = new Followed<Item>(
+      follower as TopicFollower<Item> | Promise<TopicFollower<Item>>,
+      signal,
+    );
+    this.#closers.add(() => followed.close());
+    return followed;
+  };
+
+  readonly numbered: StreamContext["numbered"] = (source) => new Numbered(source, this.#parts);
+
+  /** Serves what the handler returned. Rejects with what went wrong when it was opened. */
+  async serve(returned: AsyncIterable<unknown>, schema: DescMessage): Promise<StreamSource> {
+    const source =
+      returned instanceof Resumable
+        ? await returned.open(schema)
+        : new IteratedSource({
+            schema,
+            items: withoutNumbers(returned as AsyncIterable<MessageInitShape<DescMessage>>),
+            at: undefined,
+            restarted: this.#parts.after !== undefined,
+          });
+    this.#closers.add(() => source.close());
+    return source;
+  }
+
+  /** The stream has ended. */
+  close(): void {
+    for (const close of this.#closers) close();
+  }
+}
+
+class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
+  readonly #follower: TopicFollower<Item> | Promise<TopicFollower<Item>>;
+  readonly #signal: AbortSignal;
+
+  constructor(follower: TopicFollower<Item> | Promise<TopicFollower<Item>>, signal: AbortSignal) {
+    super();
+    this.#follower = follower;
+    this.#signal = signal;
+    if (follower instanceof Promise) follower.catch(() => undefined); // told to who opens it
+  }
+
+  open(): StreamSource | Promise<StreamSource> {
+    return this.#follower;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<Item>> {
+    const follower = await this.#follower;
+    try {
+      while (!this.#signal.aborted) {
+        const batch = follower.takeBatch();
+        if (batch === "lagged") throw reasonError("LAGGED");
+        if (batch === "nothing") await woken(follower, this.#signal);
+        else for (const item of batch.items) yield item.message;
+      }
+    } finally {
+      follower.close();
+    }
+  }
+
+  close(): void {
+    if (!(this.#follower instanceof Promise)) this.#follower.close();
+    else
+      this.#follower.then(
+        (follower) => follower.close(),
+        () => undefined,
+      );
+  }
+}
+
+class Numbered<Item> extends Resumable<Item> {
+  readonly #source: NumberedSource<Item>;
+  readonly #parts: StreamScopeParts;
+
+  constructor(source: NumberedSource<Item>, parts: StreamScopeParts) {
+    super();
+    this.#source = source;
+    this.#parts = parts;
+  }
+
+  async open(schema: DescMessage): Promise<StreamSource> {
+    const { after, signal } = this.#parts;
+    const { begin, oldest, epoch = this.#parts.epoch } = this.#source;
+    const known = after?.epoch === epoch ? after : undefined;
+    const beforeOldest = after === undefined ? 0 : wholeNumber("oldest", (await oldest?.()) ?? 1) - 1;
+    const resumes = known !== undefined && known.seq >= beforeOldest;
+    const first = after === undefined ? wholeNumber("begin", (await begin?.()) ?? 0) : beforeOldest;
+    const seq = resumes ? known.seq : first;
+    const items = this.#source.after(seq, signal) as AsyncIterable<NumberedItem>;
+    return new IteratedSource({
+      schema,
+      items,
+      at: { epoch, seq },
+      restarted: after !== undefined && !resumes,
+    });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
+    const { after, begin } = this.#source;
+    for await (const [, item] of after((await begin?.()) ?? 0, this.#parts.signal)) yield item;
+  }
+}
+
+function wholeNumber(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new RangeError(`ctx.numbered: ${name} gave ${String(value)}, it must be a whole number from 0.`);
+}
+
+async function* withoutNumbers(
+  items: AsyncIterable<MessageInitShape<DescMessage>>,
+): AsyncGenerator<NumberedItem> {
+  for await (const item of items) yield [0, item];
+}
+
+/** Resolves when there may be more, or the signal aborts. */
+function woken(follower: TopicFollower, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    signal.addEventListener("abort", done, { once: true });
+    follower.wait(done);
+  });
+}
