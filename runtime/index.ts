@@ -8,17 +8,32 @@ export { defaultTiming, type Timing } from "./base/constants.ts";
 export type {
   CommandDefinition,
   HeartbeatDefinition,
+  MemberDefinition,
   MethodDefinition,
+  ObjectDefinition,
   OutboxMode,
   PlainStreamDefinition,
   QueryDefinition,
   ServiceDefinition,
   SignalDefinition,
+  StateDefinition,
   StreamDefinition,
   UnaryDefinition,
+  VariantDefinition,
 } from "./base/definition.ts";
 export { HoldfastError, type Progress } from "./base/errors.ts";
 export { consoleLog, type Log, silentLog } from "./base/log.ts";
+export type {
+  GetOptions,
+  HoldOptions,
+  Holds,
+  Member,
+  ObjectContext,
+  Reference,
+  ReferenceState,
+  Self,
+  StateMember,
+} from "./base/objects.ts";
 export { type Random, systemRandom } from "./base/random.ts";
 export { type Outcome, type Reason, reasons } from "./base/reasons.ts";
 export type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "./base/streams.ts";
