@@ -7,7 +7,7 @@
  *
  * Source: design "Streams", "Wire: Services"; reliability decisions D43-D46.
  */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type Follow,
