@@ -66,7 +66,8 @@ export class Numbering {
   }
 
   /**
-   * The server no longer has items up to this number.
+   * The server no longer has items up to this number; with a count of 0 there never were any, since the numbers of
+   * the stream skip.
    *
    * @returns what of that is not in hand; undefined for nothing.
    * @throws NumberingBreach
@@ -75,9 +76,13 @@ export class Numbering {
     const last = this.#last;
     if (last === undefined) throw new NumberingBreach("items are lost of a stream that does not number them");
     // A server that had said so in `ready` says nothing new.
-    if (seq < last.seq || (seq !== last.seq && count !== seq - last.seq))
+    if (seq < last.seq || (seq !== last.seq && count !== 0 && count !== seq - last.seq))
       throw new NumberingBreach(`${count} items up to ${seq} are lost after item ${last.seq}`);
     this.#last = { epoch: last.epoch, seq };
+    if (count === 0) {
+      if (seq > (this.#inHand?.seq ?? 0)) this.#inHand = this.#last;
+      return undefined;
+    }
     return this.#lostTo(seq);
   }
 

@@ -952,7 +952,7 @@ export type Lost = Message<"holdfast.link.v1.Lost"> & {
   stream: number;
 
   /**
-   * How many.
+   * How many. 0: none is missing, the stream's own numbers skip.
    *
    * @generated from field: double count = 2;
    */
