@@ -20,9 +20,11 @@ import { errorOfThrow } from "./handler-errors.ts";
 import type { Handler } from "./implement.ts";
 import type { Answer, Journal, Running } from "./journal/answer.ts";
 import type { UnaryAnswer } from "./http/exchange.ts";
+import type { SignsOfLife } from "./signs-of-life.ts";
 
 export interface DispatchParts {
   readonly journal: Journal;
+  readonly signsOfLife: SignsOfLife;
   readonly handler: (definition: MethodDefinition) => Handler;
   /** Whether a command may run again after a run of which nobody knows how it ended. */
   readonly mayRerun: (definition: CommandDefinition) => boolean;
@@ -44,6 +46,8 @@ export interface UnaryCall {
 
 /** Runs a unary request. Never rejects. The guest's turn is given back when the handler has ended. */
 export function dispatch(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
+  const ending = parts.signsOfLife.of(call);
+  if (ending !== undefined) return ending.then(() => dispatch(call, parts));
   const { definition } = call;
   if (definition.kind !== "command") return runQuery(call, parts);
   return call.guest.call === undefined
@@ -152,6 +156,7 @@ async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promi
     await guest.turn.start();
     await run.begin?.();
     const context = createContext(contextParts(guest, parts), carried, run.signal);
+    parts.signsOfLife.beat(call);
     const handler = parts.handler(definition);
     if (run.transaction === undefined) return toMessage(await handler(request, context));
     const transaction = createTransaction(run.transaction, toMessage);

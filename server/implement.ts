@@ -2,8 +2,10 @@
  * A service's handlers, bound to its methods and checked when the server is put together: what is missing is
  * said before the first request.
  */
+import { goneAfterMs } from "../runtime/base/constants.ts";
 import type { MethodDefinition, ServiceDefinition } from "../runtime/base/definition.ts";
 import { type ReplyAgain, replyAgainOf } from "./engine/reply-again.ts";
+import type { GoneAfter } from "./session/sessions.ts";
 import type { CallKey } from "./store/store.ts";
 
 /**
@@ -70,6 +72,15 @@ export class Implementations {
   definitions(): Iterable<MethodDefinition> {
     this.#sealed = true;
     return this.#handlers.keys();
+  }
+
+  /** The times without a sign of the heartbeats; without one, the default. */
+  goneAfter(): GoneAfter {
+    const times = [...this.#handlers.keys()].flatMap((its) =>
+      its.kind === "heartbeat" ? [its.goneAfterMs] : [],
+    );
+    if (times.length === 0) return { leastMs: goneAfterMs, mostMs: goneAfterMs };
+    return { leastMs: Math.min(...times), mostMs: Math.max(...times) };
   }
 
   mayRerun(definition: MethodDefinition): boolean {

@@ -32,6 +32,8 @@ export type { CorsOptions } from "./http/cors.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen.ts";
 export type { NodeListener } from "./http/node-listener.ts";
 export type { MethodOptions, ServiceOptions } from "./implement.ts";
+export type { GoneSession, OnSessionGone, SessionGoneContext } from "./session/farewell.ts";
+export type { SessionInfo } from "./session/session.ts";
 export { createServer, type Server, type ServerOptions } from "./server.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
 export { tryAgain } from "./try-again.ts";

@@ -29,6 +29,11 @@ import { createJournal } from "./journal/journal.ts";
 import { memoryStore } from "./store/memory-store.ts";
 import { startPurge } from "./store/purge.ts";
 import type { Store } from "./store/store.ts";
+import type { OnSessionGone } from "./session/farewell.ts";
+import { OpenConnections } from "./session/open-connections.ts";
+import type { SessionInfo } from "./session/session.ts";
+import { Sessions } from "./session/sessions.ts";
+import { SignsOfLife } from "./signs-of-life.ts";
 import { follow, OpenStreams } from "./streams.ts";
 
 export interface ServerOptions {
@@ -44,6 +49,8 @@ export interface ServerOptions {
   readonly limits?: Partial<Limits>;
   /** Connect interceptors around every handler, the first outermost. They see requests that were let in. */
   readonly interceptors?: readonly Interceptor[];
+  /** Is told once of each session that is gone. Default: nothing is done. */
+  readonly onSessionGone?: OnSessionGone;
   /** Whether SIGTERM and SIGINT close the server; a second one ends the process. Default: false. */
   readonly signals?: boolean;
   /** Default: says nothing. */
@@ -79,6 +86,18 @@ export interface Server extends AsyncDisposable {
   /** Tells the server a client's address under connect-node's adapter, as its option of this name. */
   readonly contextValues: (request: NodeRequest) => ContextValues;
   /**
+   * The clients that are there: those that gave a sign of life, a call or a heartbeat, inside `gone_after`. A list of
+   * this moment, with those first that began first.
+   */
+  sessions(): SessionInfo[];
+  /**
+   * Ends the open streams and wires of a principal at once, and says how many there were. What it tries next is
+   * authorised anew, so let `authenticate` refuse it before.
+   *
+   * @param by - its name, as `authenticate` gave it.
+   */
+  revoke(by: string): number;
+  /**
    * Stops taking work, tells clients when to come back, lets calls finish, then ends everything. A server that
    * nobody is connected to closes at once; else it takes up to a second more than its calls.
    */
@@ -109,8 +128,20 @@ export function createServer(options: ServerOptions = {}): Server {
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
   const purge = startPurge(store, clock, log);
+  const open = new OpenConnections(clock);
+  const sessions = new Sessions({
+    goneAfter: () => implementations.goneAfter(),
+    onGone: options.onSessionGone,
+    kept: store.sessions,
+    open,
+    limits,
+    clock,
+    random,
+    log,
+  });
   const end = async (): Promise<void> => {
     stopSignals.abort();
+    await sessions.stop();
     await purge.stop();
     await store.close();
   };
@@ -118,6 +149,7 @@ export function createServer(options: ServerOptions = {}): Server {
 
   const dispatching: DispatchParts = {
     journal,
+    signsOfLife: new SignsOfLife(sessions, limits),
     handler: (definition) => implementations.handler(definition),
     replyAgain: (definition) => implementations.replyAgain(definition),
     mayRerun: (definition) => implementations.mayRerun(definition),
@@ -138,7 +170,7 @@ export function createServer(options: ServerOptions = {}): Server {
     unary: (definition, request, carried, guest) =>
       dispatch({ definition, request, carried, guest }, dispatching),
     stream: (definition, request, carried, guest) =>
-      follow({ definition, request, carried, guest }, dispatching, streams),
+      follow({ definition, request, carried, guest }, { ...dispatching, connections: open }, streams),
     limits,
     cors,
     serverHeader,
@@ -179,6 +211,8 @@ export function createServer(options: ServerOptions = {}): Server {
       listeners.add(listener);
       return listener.address;
     },
+    sessions: () => sessions.list(),
+    revoke: (by) => open.revoke(by),
     close: (closeOptions) => closing.close(closeOptions),
     [Symbol.asyncDispose]: () => server.close(),
   };

@@ -3,11 +3,14 @@
  * for a client, and a normal end when the server drains.
  */
 import type { Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { MethodDefinition } from "../runtime/base/definition.ts";
+import { serverError } from "../runtime/base/server-reasons.ts";
 import { type Carried, createContext } from "./context.ts";
 import { contextParts, type DispatchParts } from "./dispatch.ts";
 import type { Guest } from "./entrance.ts";
 import { errorOfThrow } from "./handler-errors.ts";
+import type { ConnectionEnd, OpenConnections } from "./session/open-connections.ts";
 
 /** Streams that are open, so that a drain can end them. */
 export class OpenStreams {
@@ -50,10 +53,14 @@ export interface StreamCall {
   readonly guest: Guest;
 }
 
+export interface StreamParts extends DispatchParts {
+  readonly connections: OpenConnections;
+}
+
 /** Runs a streaming handler: an iterable of items, or the one reply where only the client streams. */
 export function follow(
   call: StreamCall,
-  parts: DispatchParts,
+  parts: StreamParts,
   open: OpenStreams,
 ): AsyncIterable<Message> | Promise<Message> {
   return call.definition.method.methodKind === "client_streaming"
@@ -70,7 +77,7 @@ async function collect(call: StreamCall, parts: DispatchParts): Promise<Message>
   }
 }
 
-async function* items(call: StreamCall, parts: DispatchParts, open: OpenStreams): AsyncGenerator<Message> {
+async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): AsyncGenerator<Message> {
   const { definition, carried, guest } = call;
   const stop = linked(carried.signal);
   const drain = { came: false };
@@ -83,6 +90,21 @@ async function* items(call: StreamCall, parts: DispatchParts, open: OpenStreams)
     wake();
   };
   open.add(end);
+  let refusal: ConnectError | undefined;
+  const seat = parts.connections.add({
+    kind: "stream",
+    by: guest.caller.by,
+    space: guest.key.space,
+    session: guest.session,
+    until: guest.until,
+    end(why) {
+      // Whoever reads bare items cannot be told to come back in any other way than by an error.
+      refusal = endError(why);
+      drain.came = true;
+      stop.abort();
+      wake();
+    },
+  });
   let source: AsyncIterator<Message> | undefined;
   try {
     const context = createContext(contextParts(guest, parts), carried, stop.signal);
@@ -93,18 +115,26 @@ async function* items(call: StreamCall, parts: DispatchParts, open: OpenStreams)
       const next = await nextOrWake(source, (fn) => {
         wake = fn;
       });
-      if (next === undefined || next.done === true) return;
+      if (next === undefined || next.done === true) break;
       yield next.value;
     }
+    if (refusal !== undefined) throw refusal;
   } catch (error) {
     throw errorOfThrow(error, definition, parts.log);
   } finally {
     open.delete(end);
+    seat.leave();
     stop.abort();
     stop.unlink();
     // A handler that waits for something else ends in its own time; nobody hears its last words.
     source?.return?.().catch(() => undefined);
   }
+}
+
+function endError(why: ConnectionEnd): ConnectError {
+  return why === "sessionGone"
+    ? new ConnectError("the session is gone, without a sign of life for too long", Code.Unavailable)
+    : serverError("SIGN_IN_REFUSED", "the sign-in has ended");
 }
 
 /** The next item, or undefined as soon as the function that `woken` is given is called. */

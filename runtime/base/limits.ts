@@ -20,6 +20,19 @@ export interface Limits {
   readonly runningMost: number;
   /** Calls of all callers that wait for their turn. Default 4,096: two callers at their limit. */
   readonly waitingMost: number;
+  /**
+   * Sessions of one caller, of anonymous clients those of one address, that the server looks after. Beyond it calls
+   * go on, and heartbeats of new sessions are refused. Default 1,024: a script that runs five short programs a second.
+   */
+  readonly sessionsPerCallerMost: number;
+  /** The same of all callers. Each costs about 1 KiB and its newest heartbeat. Default 65,536. */
+  readonly sessionsMost: number;
+  /** Bytes of a heartbeat's request, which the server holds as long as its session lives. Default 16 KiB. */
+  readonly heartbeatBytesMost: number;
+  /** Wires of one caller, of anonymous clients those of one address. Default 64. */
+  readonly wiresPerCallerMost: number;
+  /** Wires of one address that have not said who they are. Default 64. */
+  readonly greetingsPerAddressMost: number;
   /** HTTP/2 streams of one connection at once. Default 128. */
   readonly streamsPerConnectionMost: number;
   /** Streams of one HTTP/2 connection that its client reset inside 10 s before it is closed. Default 100. */
@@ -47,6 +60,11 @@ export const defaultLimits: Limits = {
   waitingPerCallerMost: 2_048,
   runningMost: 1_024,
   waitingMost: 4_096,
+  sessionsPerCallerMost: 1_024,
+  sessionsMost: 65_536,
+  heartbeatBytesMost: 16_384,
+  wiresPerCallerMost: 64,
+  greetingsPerAddressMost: 64,
   streamsPerConnectionMost: 128,
   resetsPerConnectionMost: 100,
   headerBytesMost: 16_384,
