@@ -8,7 +8,11 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { equals } from "@bufbuild/protobuf";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
+import { sqliteStore } from "../../server/sqlite/index.ts";
+import { LogbookStateSchema } from "./gen/test/crash/v1/logbook_pb.ts";
+import { logbookRules } from "./logbook.ts";
 import { complaints, makePrograms, type Programs, start, type Started } from "./programs.ts";
 import { type Found, judge, readNotes, type Verdict } from "./verdict.ts";
 
@@ -34,6 +38,11 @@ const lifeMsMost = 20;
 /** One round in so many takes a client with it. */
 const clientKillEvery = 5;
 
+/** A client, and whose outbox it has: one that follows a killed one takes it over. */
+interface Client extends Started {
+  readonly account: string;
+}
+
 const waitMs = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs));
 
 export async function crash(options: CrashOptions): Promise<CrashResult> {
@@ -53,7 +62,7 @@ class CrashRun {
   readonly #programs: Programs;
   readonly #options: CrashOptions;
   readonly #random;
-  readonly #clients: Started[] = [];
+  readonly #clients: Client[] = [];
   #server: Started | undefined;
   #port = "0";
   /** Rejects when a client ends that nobody has ended: then nothing moves any more. */
@@ -78,25 +87,33 @@ class CrashRun {
   async #toTheEnd(): Promise<CrashResult> {
     const { kills, clients, onKill } = this.#options;
     let server = await this.#startServer();
-    for (let count = 0; count < clients; count += 1) this.#startClient();
+    const accounts = Array.from({ length: clients }, (_, index) => `account${index + 1}`);
+    for (const account of accounts) this.#startClient(account);
     for (let count = 1; count <= kills; count += 1) {
       await server.line(`busy ${1 + Math.floor(this.#random.fraction() * lifeCommandsMost)}`);
       await waitMs(this.#random.fraction() * lifeMsMost);
       server.process.kill("SIGKILL");
       await server.ended;
-      if (count % clientKillEvery === 0) await this.#killClient();
+      const freed = count % clientKillEvery === 0 ? await this.#killClient() : undefined;
       onKill?.(count);
       server = await this.#startServer();
       // A link that has never reached a server on this machine gives up at once, so clients come after servers.
-      if (count % clientKillEvery === 0) this.#startClient();
+      if (freed !== undefined) this.#startClient(freed);
     }
     await server.line("busy");
     const clientsLeft = this.#clients.splice(0);
     for (const client of clientsLeft) client.process.stdin?.end();
     await Promise.all(clientsLeft.map((client) => client.ended));
+    for (const account of accounts) {
+      const last = this.#start(account, 0);
+      last.process.stdin?.end();
+      const how = await last.ended;
+      if (how === "0") continue;
+      throw new Error(`the outbox of ${account} is not empty (${how}):\n${complaints.slice(-20).join("\n")}`);
+    }
     server.process.kill("SIGKILL");
     await server.ended;
-    const verdict = judge(this.#notes(), this.#found());
+    const verdict = judge(this.#notes(), await this.#found());
     return { ...verdict, kills, clientKills: this.#clientKills };
   }
 
@@ -115,24 +132,32 @@ class CrashRun {
     return server;
   }
 
-  #startClient(): void {
+  #startClient(account: string): void {
+    const client = this.#start(account, this.#options.atOnce);
+    this.#clients.push(client);
+    void client.ended.then((how) => {
+      if (!this.#clients.includes(client)) return;
+      const said = complaints.slice(-20).join("\n");
+      this.#fail(new Error(`a client of ${account} ended by itself (${how}):\n${said}`));
+    });
+  }
+
+  #start(account: string, atOnce: number): Client {
     this.#clientCount += 1;
     const name = `client${this.#clientCount}`;
     const notes = join(this.#folder, `${name}.notes`);
     const url = `http://127.0.0.1:${this.#port}`;
-    const client = start(this.#programs.client, [url, notes, name, String(this.#options.atOnce)]);
-    this.#clients.push(client);
-    void client.ended.then((how) => {
-      if (!this.#clients.includes(client)) return;
-      this.#fail(new Error(`${name} ended by itself (${how}):\n${complaints.slice(-20).join("\n")}`));
-    });
+    const args = [url, notes, name, String(atOnce), join(this.#folder, "outboxes"), account];
+    return { ...start(this.#programs.client, args), account };
   }
 
-  async #killClient(): Promise<void> {
+  /** Gives the account that is free now. */
+  async #killClient(): Promise<string | undefined> {
     const oldest = this.#clients.shift();
     oldest?.process.kill("SIGKILL");
     await oldest?.ended;
     this.#clientKills += 1;
+    return oldest?.account;
   }
 
   #notes(): ReturnType<typeof readNotes> {
@@ -140,24 +165,48 @@ class CrashRun {
     return readNotes(files.map((name) => readFileSync(join(this.#folder, name), "utf8")));
   }
 
-  #found(): Found {
+  async #found(): Promise<Found> {
     const outside = new Map<string, number>();
     const path = join(this.#folder, "outside");
     for (const line of existsSync(path) ? readFileSync(path, "utf8").split("\n") : []) {
       const [key = ""] = line.split(" ");
       if (key !== "") outside.set(key, (outside.get(key) ?? 0) + 1);
     }
-    return { rows: rowsOf(join(this.#folder, "ledger.db")), outside };
+    const file = join(this.#folder, "ledger.db");
+    const places = await placesOf(file);
+    const { rows, calls } = ledgerOf(file);
+    return { rows: new Map([...rows, ...places]), calls, outside };
   }
 }
 
-/** The table by key, read as any other program would. */
-function rowsOf(file: string): Map<string, number[]> {
+/** What the engine's state says of each key, whichever way it starts. */
+async function placesOf(file: string): Promise<Map<string, number[]>> {
+  const store = sqliteStore(file);
+  try {
+    const [short, whole] = [await logbookRules.open(store), await logbookRules.open(store, { from: "log" })];
+    if (!equals(LogbookStateSchema, short.state, whole.state)) {
+      throw new Error("the engine's checkpoint and its log come to different states");
+    }
+    if (short.start.setAside !== undefined) throw new Error("the engine has set a part of its log aside");
+    return new Map(Object.entries(whole.state.places).map(([key, { at }]) => [key, at.map(Number)]));
+  } finally {
+    await store.close();
+  }
+}
+
+/** The table by key and by call, read as any other program would. */
+function ledgerOf(file: string): {
+  readonly rows: Map<string, number[]>;
+  readonly calls: Map<string, number>;
+} {
   const require = createRequire(import.meta.url);
   const Database = require("better-sqlite3") as new (
     file: string,
   ) => {
-    prepare(sql: string): { all(): readonly { key: string; id: number }[]; get(): unknown };
+    prepare(sql: string): {
+      all(): readonly { key: string; id: number; call: string | null }[];
+      get(): unknown;
+    };
     close(): void;
   };
   const database = new Database(file);
@@ -165,10 +214,12 @@ function rowsOf(file: string): Map<string, number[]> {
     const check = database.prepare("PRAGMA integrity_check").get() as { integrity_check: string };
     if (check.integrity_check !== "ok") throw new Error(`the file is damaged: ${check.integrity_check}`);
     const rows = new Map<string, number[]>();
-    for (const { key, id } of database.prepare("SELECT key, id FROM ledger").all()) {
+    const calls = new Map<string, number>();
+    for (const { key, id, call } of database.prepare("SELECT key, id, call FROM ledger").all()) {
       rows.set(key, [...(rows.get(key) ?? []), id]);
+      if (call !== null) calls.set(call, (calls.get(call) ?? 0) + 1);
     }
-    return rows;
+    return { rows, calls };
   } finally {
     database.close();
   }

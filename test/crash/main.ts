@@ -25,12 +25,14 @@ const result = await crash({
     if (count % 50 === 0) say(`${count} kills`);
   },
 });
-const { faults, counts, clientKills } = result;
+const { faults, counts, clientKills, storedCount } = result;
 const ok = faults.length === 0;
 if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify({ ok, seed, ...result }, null, 2)}\n`);
 if (!ok) for (const line of [...faults.slice(0, 20), ...complaints.slice(-20)]) say(line);
-const told = `${counts.ran} ran, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.open} never answered`;
+const told =
+  `${counts.ran} ran, ${counts.refused} refused, ${counts.unknown} unknown, ${counts.open} never answered, ` +
+  `${counts["in-outbox"]} told to wait, ${storedCount} stored in an outbox`;
 const figures = `${kills} kills of the server and ${clientKills} of clients, seed ${seed}: ${told}`;
 say(`crash: ${ok ? "ok" : "failed"} ${ok ? "" : `${faults.length} broken promises, `}${figures}`);
 process.exitCode = ok ? 0 : 1;

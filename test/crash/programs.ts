@@ -28,7 +28,7 @@ export async function makePrograms(): Promise<Programs> {
     format: "esm",
     target: "node20",
     conditions: ["holdfast-source"],
-    external: ["@bufbuild/*", "@connectrpc/*", "better-sqlite3"],
+    external: ["@bufbuild/*", "@connectrpc/*", "better-sqlite3", "proper-lockfile"],
     logLevel: "error",
   });
   return { server: join(outdir, "server-process.mjs"), client: join(outdir, "client-process.mjs") };
