@@ -105,6 +105,11 @@ export const aliveEveryMs: number = 30_000;
 export const goneAfterMs: number = 180_000;
 export const readyTimeoutMs = 60_000;
 export const lingerMs = 0;
+/** A failed object tries again after this; the wait doubles up to the second number. */
+export const retryWindowFirstMs = 250;
+export const retryWindowMsMost = 30_000;
+/** Calls that wait on one reference for its object; more is a program that does not look at its errors. */
+export const parkedCountMost = 2_048;
 /** Items that a topic keeps, and that may wait for one follower. */
 export const keepCount: number = 1_024;
 export const roomCount: number = 256;
