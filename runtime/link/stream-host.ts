@@ -93,6 +93,10 @@ function noted(body: AsyncIterable<Uint8Array>, onByte: () => void): AsyncIterab
           await source.return?.();
           return { done: true, value: undefined };
         },
+        throw: async (error: unknown) => {
+          await source.return?.();
+          throw error;
+        },
       };
     },
   };

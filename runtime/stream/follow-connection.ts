@@ -11,7 +11,7 @@ import {
   FollowSchema,
   type HeaderSchema,
   LinkService,
-  PacketSchema,
+  type PacketSchema,
   type ServerMessage,
   ServerMessageSchema,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
@@ -102,7 +102,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
   readonly #packet: Uint8Array;
   readonly #begun: ReturnType<OwnConnections["begin"]>;
   readonly #closeOwn: () => void;
-  #packets: AsyncIterator<MessageShape<typeof PacketSchema>> | undefined;
+  #packets: AsyncIterator<MessageShape<typeof PacketSchema>, undefined> | undefined;
   /** Of the packets after the first, which is JSON. */
   #codec: Codec = jsonCodec;
   #onTrailer: (() => void) | undefined;
@@ -143,11 +143,11 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
 
   close(broken: boolean): void {
     // Its opening's signal ends what is under way; who was reading hears of it there.
-    this.#packets?.return?.()?.catch(() => undefined);
+    this.#packets?.return?.().catch(() => undefined);
     if (broken) this.#closeOwn();
   }
 
-  async #open(): Promise<AsyncIterator<MessageShape<typeof PacketSchema>>> {
+  async #open(): Promise<AsyncIterator<MessageShape<typeof PacketSchema>, undefined>> {
     const { token, signal } = this.#opening;
     const headers = new Headers(this.#env.identity);
     if (token !== undefined) headers.set("authorization", `Bearer ${token}`);

@@ -23,6 +23,14 @@ import type { StreamEvent } from "./stream-state.ts";
 /** How the server ends a connection in its own words. */
 export type SaidEnd = Extract<StreamEvent, { kind: "again" | "over" }>;
 
+/** What a connection brings about beside items. */
+export interface Told {
+  /** It is open. */
+  readonly onReady: () => void;
+  /** It has given its first item. */
+  readonly onServed: () => void;
+}
+
 export class Intake<T> {
   readonly #inbox: Inbox<T>;
   readonly #numbering = new Numbering();
@@ -40,11 +48,6 @@ export class Intake<T> {
   /** Whether the present connection has said `ready`. */
   get open(): boolean {
     return this.#open;
-  }
-
-  /** Whether it has given an item. */
-  get hasServed(): boolean {
-    return this.#served;
   }
 
   /** A connection begins; gives the place behind which it shall go on. */
@@ -65,15 +68,15 @@ export class Intake<T> {
    * @throws ConnectionFault for numbers out of order, which a new connection may put right; HoldfastError when
    * they are wrong again; the error that the server ends the stream with.
    */
-  take({ messages, byteCount }: StreamBatch<T>, onServed: () => void): SaidEnd | undefined {
+  take({ messages, byteCount }: StreamBatch<T>, told: Told): SaidEnd | undefined {
     const share = byteCount / Math.max(1, messages.length);
     try {
       for (const message of messages) {
         if (message.kind === "end") return endOf(message);
-        if (message.kind === "ready") this.#ready(message);
+        if (message.kind === "ready") this.#ready(message, told);
         else if (!this.#open) throw new NumberingBreach(`${message.kind} came before ready`);
         else if (message.kind === "lost") this.#gap(this.#numbering.lost(message.count, message.seq));
-        else if (this.#item(message.seq, message.item, share)) onServed();
+        else if (this.#item(message.seq, message.item, share)) told.onServed();
       }
       return undefined;
     } catch (error) {
@@ -82,12 +85,13 @@ export class Intake<T> {
     }
   }
 
-  #ready({ at, restarted }: Extract<StreamMessage<T>, { kind: "ready" }>): void {
+  #ready({ at, restarted }: Extract<StreamMessage<T>, { kind: "ready" }>, told: Told): void {
     if (this.#open) throw new NumberingBreach("ready came twice");
     this.#open = true;
     const gap = this.#numbering.ready(this.#asked, at, restarted);
     this.#point = pointAfterReady(this.#point, at, gap?.$gap === "restarted");
     this.#gap(gap);
+    told.onReady();
   }
 
   #gap(gap: ReturnType<Numbering["lost"]>): void {

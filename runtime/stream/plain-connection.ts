@@ -36,7 +36,7 @@ function plainConnection<I extends DescMessage, O extends DescMessage>(
   closeOwn: () => void,
 ): StreamConnection<MessageShape<O>> {
   const { transport, http } = own.begin(onByte);
-  let items: AsyncIterator<MessageShape<O>> | undefined;
+  let items: AsyncIterator<MessageShape<O>, undefined> | undefined;
   let trailer = (): void => undefined;
   const open = async (): Promise<void> => {
     const all = new Headers(headers);
@@ -64,7 +64,7 @@ function plainConnection<I extends DescMessage, O extends DescMessage>(
     http,
     probe: own.reach,
     close(broken) {
-      items?.return?.()?.catch(() => undefined);
+      items?.return?.().catch(() => undefined);
       if (broken) closeOwn();
     },
   };

@@ -171,11 +171,12 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
       onAbort(signal, stop(callerAborted)),
       onAbort(this.#env.ending, (reason) => stop(reason)(reason)),
     ];
-    if (this.#end !== undefined) {
-      this.#over();
-      return;
-    }
-    this.#running = this.#run();
+    if (this.#isOver) this.#over();
+    else this.#running = this.#run();
+  }
+
+  get #isOver(): boolean {
+    return this.#end !== undefined;
   }
 
   async #run(): Promise<void> {

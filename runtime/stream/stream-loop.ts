@@ -225,16 +225,16 @@ export class StreamLoop<T> {
         const batch = await untilAborted(connection.next(), cut.signal);
         // An rpc that ends without a word was ended by something that does not know us.
         if (batch === undefined) return { kind: "again", afterMs: 0 };
-        const wasOpen = this.intake.open;
-        const end = this.intake.take(batch, () => this.#move({ kind: "served" }));
-        if (!wasOpen && this.intake.open) {
-          opening.cancel();
-          answered();
-          env.answered();
-          this.#refreshed = false;
-          this.#move({ kind: "ready" });
-          if (this.intake.hasServed) this.#move({ kind: "served" });
-        }
+        const end = this.intake.take(batch, {
+          onReady: () => {
+            opening.cancel();
+            answered();
+            env.answered();
+            this.#refreshed = false;
+            this.#move({ kind: "ready" });
+          },
+          onServed: () => this.#move({ kind: "served" }),
+        });
         if (end !== undefined) return end;
       }
     } finally {
@@ -300,16 +300,24 @@ export class StreamLoop<T> {
     const cause = end.kind === "server-fault" ? end.error : end.fault;
     const hintMs =
       end.kind === "server-fault" ? Math.max(end.hintMs ?? 0, end.never ? env.timing.waitMsMost : 0) : 0;
-    this.#move({ kind: "broken", cause, cut: opened && end.kind === "connection-fault", hintMs });
+    this.#move({ kind: "broken", by: brokenBy(end), cause, hintMs });
     this.#trace(cause.message);
-    if (this.#phase.shown.kind !== "down") return; // the spare connect comes first
+    if (this.#phase.kind !== "due" || this.#phase.shown.kind !== "down") return; // the spare connect comes unseen
+    const waitMs = this.#phase.at - this.#clock.monotonic();
     if (end.kind === "server-fault") report("answered");
-    else if (opened) env.gate.report("fault");
-    else report("fault");
-    env.tryEnded(end, this.#phase.kind === "due" ? this.#phase.at - this.#clock.monotonic() : undefined);
+    else if (!opened) report("fault");
+    else if (waitMs > 0) env.gate.report("fault");
+    env.tryEnded(end, waitMs);
   }
 
   #trace(what: string): void {
     this.#parts.env.log.info(`${this.#parts.name} connection ${this.#generation}: ${what}`);
   }
+}
+
+function brokenBy(
+  end: Extract<TryEnd, { kind: "connection-fault" | "server-fault" }>,
+): "cut" | "silence" | "answer" {
+  if (end.kind === "server-fault") return "answer";
+  return end.fault.kind === "no-reply" ? "silence" : "cut";
 }

@@ -16,6 +16,7 @@
  * | connecting | anew | due now; shown as before |
  * | open | served | open, no failures, the spare is back |
  * | open | broken by a cut, with the spare | due now, the spare is used; shown as before |
+ * | open | broken by silence, with the spare | due now, the spare is used; down, since nothing came for long |
  * | open | broken otherwise | due after a wait, one failure more; down |
  * | open | again, served or with the spare | due after `afterMs`, 0 without; shown as before |
  * | open | again otherwise | due after `afterMs` or a wait, one failure more; shown as before |
@@ -52,8 +53,13 @@ export type StreamEvent =
   | { readonly kind: "ready" }
   /** An item came. */
   | { readonly kind: "served" }
-  /** The connection is gone, or an answer says "not now". `hintMs`: the least wait. */
-  | { readonly kind: "broken"; readonly cause: Error; readonly cut: boolean; readonly hintMs: number }
+  /** The connection is gone, is silent, or an answer says "not now". `hintMs`: the least wait. */
+  | {
+      readonly kind: "broken";
+      readonly by: "cut" | "silence" | "answer";
+      readonly cause: Error;
+      readonly hintMs: number;
+    }
   /** The server asks to come back. */
   | { readonly kind: "again"; readonly afterMs: number }
   /** Once more with another token. */
@@ -98,8 +104,9 @@ export function nextStreamPhase(
       const old = now.monotonicMs - phase.since >= streamRetryMs;
       const its: Common = old || phase.served ? { ...fresh, shown } : phase;
       if (event.kind === "broken") {
-        if (!event.cut || !its.spare) return broken(its, event, now, waitMs);
-        return { kind: "due", at: now.monotonicMs, failures: its.failures, spare: false, shown };
+        if (event.by === "answer" || !its.spare) return broken(its, event, now, waitMs);
+        const seen = event.by === "cut" ? shown : down(shown, event.cause, now, undefined);
+        return { kind: "due", at: now.monotonicMs, failures: its.failures, spare: false, shown: seen };
       }
       if (event.kind === "again") {
         if (!its.spare) return again(its, event.afterMs, now, waitMs);
@@ -129,13 +136,12 @@ function broken(
   waitMs: (failures: number) => number,
 ): StreamPhase {
   const wait = Math.max(hintMs, waitMs(failures + 1));
-  const down: StreamState = {
-    kind: "down",
-    since: shown.kind === "down" ? shown.since : now.wallMs,
-    cause,
-    nextTryAt: now.wallMs + wait,
-  };
-  return { kind: "due", at: now.monotonicMs + wait, failures: failures + 1, spare, shown: down };
+  const seen = down(shown, cause, now, now.wallMs + wait);
+  return { kind: "due", at: now.monotonicMs + wait, failures: failures + 1, spare, shown: seen };
+}
+
+function down(shown: StreamState, cause: Error, now: Instant, nextTryAt: number | undefined): StreamState {
+  return { kind: "down", since: shown.kind === "down" ? shown.since : now.wallMs, cause, nextTryAt };
 }
 
 function again(
