@@ -1,6 +1,5 @@
 import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
-import { copyOf } from "./byte-copy.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
 import { extensionSetter, type SetExtension } from "./extension-setter.ts";
@@ -10,8 +9,9 @@ import { enumJsonReader, jsonKeyReader, scalarJsonReader, type ReadJsonValue } f
 import { jsonCopy, wellKnownUnshaper } from "./json-well-known.ts";
 import { stringLiteral } from "./json-writer.ts";
 import { setEntry } from "./map-key.ts";
-import { binaryBytes, entryBytes, placeBytes, plainBytes } from "./reading.ts";
+import { entryBytes, placeBytes, plainBytes } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
+import { Slab } from "./slab.ts";
 import { fillSlot } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
 
@@ -275,12 +275,15 @@ function mapReader(readKey: (key: string) => string, read: ReadJsonValue): ReadJ
 
 /** The content is copied: it may be read long after the buffer that it came in is used again. */
 function slotReader(desc: DescMessage): ReadJsonValue {
+  const slab = new Slab();
   return (reader) => {
     reader.peek();
     const start = reader.pos;
     reader.skip();
-    reader.charge(plainBytes + binaryBytes);
-    const bytes = copyOf(reader.bytes, start, reader.pos);
-    return fillSlot(desc, new JsonPlain(bytes, 0, bytes.length, reader.headroomBytes).plain);
+    reader.charge(plainBytes);
+    const { headroomBytes } = reader;
+    return slab.copy(reader.bytes, start, reader.pos, (bytes, from, to) =>
+      fillSlot(desc, new JsonPlain(bytes, from, to, headroomBytes).plain),
+    );
   };
 }

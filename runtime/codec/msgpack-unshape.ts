@@ -1,7 +1,6 @@
 import { type DescExtension, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Struct } from "@bufbuild/protobuf/wkt";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
-import { copyOf } from "./byte-copy.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
 import { extensionSetter, type SetExtension } from "./extension-setter.ts";
@@ -10,7 +9,8 @@ import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
 import { enumReader, keyReader, scalarReader, type ReadValue } from "./msgpack-scalar.ts";
 import type { Fields } from "./presence.ts";
-import { binaryBytes, entryBytes, placeBytes, plainBytes } from "./reading.ts";
+import { entryBytes, placeBytes, plainBytes } from "./reading.ts";
+import { Slab } from "./slab.ts";
 import { fillSlot } from "./slot.ts";
 import { storedFormOf, wrappedField, type MessageField } from "./stored-form.ts";
 import { jsonOfStruct } from "./struct-json.ts";
@@ -230,11 +230,14 @@ function mapReader(readKey: (reader: MsgpackReader) => string, read: ReadValue):
 
 /** The content is copied: it may be read long after the buffer that it came in is used again. */
 function slotReader(desc: DescMessage): ReadValue {
+  const slab = new Slab();
   return (reader) => {
     const start = reader.pos;
     reader.skip();
-    reader.charge(plainBytes + binaryBytes);
-    const bytes = copyOf(reader.bytes, start, reader.pos);
-    return fillSlot(desc, new MsgpackPlain(bytes, 0, bytes.length, reader.headroomBytes).plain);
+    reader.charge(plainBytes);
+    const { headroomBytes } = reader;
+    return slab.copy(reader.bytes, start, reader.pos, (bytes, from, to) =>
+      fillSlot(desc, new MsgpackPlain(bytes, from, to, headroomBytes).plain),
+    );
   };
 }
