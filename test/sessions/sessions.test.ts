@@ -6,7 +6,7 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
-import type { ServerOptions } from "../../server/index.ts";
+import type { Authenticate, ServerOptions } from "../../server/index.ts";
 import { sqliteStore } from "../../server/sqlite/sqlite-store.ts";
 import type { TallyHandlers } from "../gen/test/v1/tally_holdfast.ts";
 import { TallyService } from "../gen/test/v1/tally_pb.ts";
@@ -15,8 +15,7 @@ import { failureOf, socketWorld } from "../support/socket-world.ts";
 const goneAfterMs = 180_000;
 const roundMs = 5_000;
 
-const byToken: ServerOptions["authenticate"] = ({ token }) =>
-  token === undefined ? undefined : { by: token };
+const byToken: Authenticate = ({ token }) => (token === undefined ? undefined : { by: token });
 
 async function world(
   options: ServerOptions & { readonly handlers?: Partial<TallyHandlers>; readonly clock?: VirtualClock } = {},
@@ -42,8 +41,8 @@ async function quiet(clock: VirtualClock, ms: number): Promise<void> {
 
 describe("a session", () => {
   it("begins with a call of any kind, and shows what its newest heartbeat said", async () => {
-    const { harness, client, server } = await world();
-    await using _ = harness;
+    await using its = await world();
+    const { client, server } = its;
     await client.read({});
     expect(server.server.sessions()).toMatchObject([
       { caller: { by: "ada" }, name: "laptop", state: "present", fact: undefined, streamCount: 0 },
@@ -54,7 +53,7 @@ describe("a session", () => {
 
   it("tells the handler its name", async () => {
     const seen: (string | undefined)[] = [];
-    const { harness, client } = await world({
+    await using its = await world({
       handlers: {
         beat: (_, { session }) => {
           seen.push(session);
@@ -62,14 +61,14 @@ describe("a session", () => {
         },
       },
     });
-    await using _ = harness;
+    const { client } = its;
     await client.beat({});
     expect(seen).toEqual(["laptop"]);
   });
 
   it("lives by calls and by heartbeats, and an open stream is none", async () => {
-    const { harness, client, clock, gone, server, proxy } = await world({ handlers: { follow: endless } });
-    await using _ = harness;
+    await using its = await world({ handlers: { follow: endless } });
+    const { client, clock, gone, server, proxy } = its;
     await client.add({ amount: 1n });
     const items = plainReader(proxy.origin, "ada");
     await items.next();
@@ -89,8 +88,8 @@ describe("a session", () => {
   });
 
   it("that is gone begins anew with its next call", async () => {
-    const { harness, client, clock, gone, server } = await world();
-    await using _ = harness;
+    await using its = await world();
+    const { client, clock, gone, server } = its;
     await client.beat({});
     await quiet(clock, goneAfterMs + roundMs);
     await client.add({ amount: 1n });
@@ -99,8 +98,8 @@ describe("a session", () => {
   });
 
   it("is refused a heartbeat that is larger than the server holds, and lives on by its other calls", async () => {
-    const { harness, proxy, server } = await world({ limits: { heartbeatBytesMost: 7 } });
-    await using _ = harness;
+    await using its = await world({ limits: { heartbeatBytesMost: 7 } });
+    const { proxy, server } = its;
     const beat = (byteCount: number): Promise<Response> =>
       fetch(`${proxy.origin}/test.v1.TallyService/Beat`, {
         method: "POST",
@@ -148,12 +147,12 @@ describe("a sign-in that ends", () => {
   it("ends the streams that rest on it, and refuses what comes with it then", async () => {
     const clock = virtualClock(Date.now());
     const until = clock.now() + 60_000;
-    const { harness, client, proxy } = await world({
+    await using its = await world({
       clock,
       authenticate: () => ({ by: "ada", until }),
       handlers: { follow: endless },
     });
-    await using _ = harness;
+    const { client, proxy } = its;
     const items = plainReader(proxy.origin, "ada");
     await items.next();
     await clock.advance(59_999);
@@ -165,19 +164,19 @@ describe("a sign-in that ends", () => {
   });
 
   it("that is revoked ends its streams at once and nobody else's; the next try is authorised anew", async () => {
-    let refused: string | undefined;
-    const { harness, client, server, proxy } = await world({
+    const refused = new Set<string>();
+    await using its = await world({
       authenticate: ({ token = "" }) => {
-        if (token === refused) throw new ConnectError("no", Code.Unauthenticated);
+        if (refused.has(token)) throw new ConnectError("no", Code.Unauthenticated);
         return { by: token };
       },
       handlers: { follow: endless },
     });
-    await using _ = harness;
+    const { client, server, proxy } = its;
     const ours = plainReader(proxy.origin, "ada");
     const bens = plainReader(proxy.origin, "ben");
     await Promise.all([ours.next(), bens.next()]);
-    refused = "ada";
+    refused.add("ada");
     expect(server.server.revoke("ada")).toBe(1);
     await expect(ours.next().then(() => ours.next())).rejects.toMatchObject({ code: Code.Unauthenticated });
     expect(await failureOf(client.read({}))).toMatchObject({ code: Code.Unauthenticated });
