@@ -15,6 +15,7 @@ import { type Admission, comeBack } from "./admission.ts";
 import type { Listener } from "./http/listen.ts";
 import type { Journal } from "./journal/answer.ts";
 import type { OpenStreams } from "./streams.ts";
+import type { Wires } from "./wire/accept.ts";
 
 export interface CloseOptions {
   /** Ms that running calls get to finish; 0: none, everything is cut at once. Default 25 s. */
@@ -37,6 +38,7 @@ export interface ClosingParts {
   readonly admission: Admission;
   readonly journal: Journal;
   readonly streams: OpenStreams;
+  readonly wires: Pick<Wires, "drain" | "idle" | "close">;
   /** Aborted for the last seconds. */
   readonly shutdown: AbortController;
   /** Ends what else there is: stores, signal handlers. */
@@ -88,20 +90,23 @@ export class Closing {
     await Promise.resolve();
     admission.refuseWaiting(() => comeBack("DRAINING", this.#apart()));
     for (const listener of listeners) listener.drain(() => this.#apart());
+    this.#parts.wires.drain(() => this.#apart());
     const timers = [...this.#parts.streams.ends()].map((end) => clock.timer(this.#apart(), end));
     const drained = withinMs > 0 && (await this.#within(withinMs, this.#drained()));
     for (const timer of timers) timer.cancel();
     if (!drained) await this.#abort(withinMs > 0);
+    this.#parts.wires.close();
     for (const listener of listeners) await listener.close();
     await this.#parts.end();
     log.info("the server is closed", { drained });
   }
 
   async #drained(): Promise<void> {
-    const { listeners, streams } = this.#parts;
+    const { listeners, streams, wires } = this.#parts;
     await Promise.all([
       this.#worked(),
       streams.idle(),
+      wires.idle(),
       ...[...listeners].map((listener) => listener.emptied()),
     ]);
   }

@@ -6,10 +6,12 @@
 import { setMaxListeners } from "node:events";
 import type { ConnectRouter, ContextValues, Interceptor } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../runtime/base/clock.ts";
-import type { ServiceDefinition } from "../runtime/base/definition.ts";
+import type { DescMessage } from "@bufbuild/protobuf";
+import type { ServiceDefinition, StreamDefinition } from "../runtime/base/definition.ts";
 import { defaultLimits, type Limits } from "../runtime/base/limits.ts";
 import { type Log, silentLog } from "../runtime/base/log.ts";
 import { type Random, systemRandom } from "../runtime/base/random.ts";
+import type { DurableTopic, Topic } from "../runtime/base/topics.ts";
 import { formatServerHeader } from "../runtime/call/headers.ts";
 import { Admission } from "./admission.ts";
 import { type BuildOptions, createBuildGate } from "./build-gate.ts";
@@ -24,6 +26,7 @@ import type { NodeListener, NodeRequest } from "./http/node-listener.ts";
 import { contextValuesOf, createNodeListener } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
 import { createFallback } from "./http/unknown-path.ts";
+import type { UpgradeListener } from "./http/upgrade.ts";
 import { Implementations, type ServiceOptions } from "./implement.ts";
 import { createJournal } from "./journal/journal.ts";
 import { memoryStore } from "./store/memory-store.ts";
@@ -34,7 +37,10 @@ import { OpenConnections } from "./session/open-connections.ts";
 import type { SessionInfo } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
-import { follow, OpenStreams } from "./streams.ts";
+import { createFollow } from "./follow.ts";
+import { enroll, follow, OpenStreams } from "./streams.ts";
+import { Topics } from "./topic/topics.ts";
+import { createWires } from "./wires.ts";
 
 export interface ServerOptions {
   /** Where commands that ran are kept. Default: `memoryStore()`, which forgets with the process. */
@@ -74,6 +80,27 @@ export interface Server extends AsyncDisposable {
     options?: ServiceOptions<NoInfer<Handlers>>,
   ): this;
   /**
+   * Names a topic of a stream: what handlers publish to, and what `ctx.follow` follows. Costs nothing, so name it
+   * wherever it is needed. A topic in memory that nobody has published to or followed for an hour may be dropped; who
+   * followed it is then told that it began anew.
+   *
+   * @param definition - the stream's, such as `Board.tail`; its schema says how many items are kept.
+   * @param key - tells the method's topics from each other, such as a thread's ID. Up to 1,024 characters.
+   * @param options - `durable`: its items and their numbers are in the store. Default: in memory. Say the same for
+   * one key everywhere.
+   * @throws TypeError for what is no stream's definition, and no key.
+   */
+  topic<I extends DescMessage, O extends DescMessage>(
+    definition: StreamDefinition<I, O>,
+    key: string,
+    options?: { readonly durable?: false },
+  ): Topic<O>;
+  topic<I extends DescMessage, O extends DescMessage>(
+    definition: StreamDefinition<I, O>,
+    key: string,
+    options: { readonly durable: true },
+  ): DurableTopic<O>;
+  /**
    * Opens a port: HTTP/2 without TLS and HTTP/1.1 on one, or TLS with both.
    *
    * @throws Error saying what is wrong with the port.
@@ -85,6 +112,12 @@ export interface Server extends AsyncDisposable {
   readonly fallback: NodeListener;
   /** Tells the server a client's address under connect-node's adapter, as its option of this name. */
   readonly contextValues: (request: NodeRequest) => ContextValues;
+  /**
+   * Takes WebSockets on an HTTP server of the program's own: `httpServer.on("upgrade", server.upgrade)`. What is not
+   * for holdfast's path it refuses, so a program with WebSockets of its own looks at the path before. A server that
+   * `listen`s takes them by itself.
+   */
+  readonly upgrade: UpgradeListener;
   /**
    * The clients that are there: those that gave a sign of life, a call or a heartbeat, inside `gone_after`. A list of
    * this moment, with those first that began first.
@@ -145,10 +178,36 @@ export function createServer(options: ServerOptions = {}): Server {
     await purge.stop();
     await store.close();
   };
-  const closing = new Closing({ listeners, admission, journal, streams, shutdown, end, clock, random, log });
+  const {
+    wires,
+    upgrade,
+    open: openWire,
+  } = createWires({
+    refusal: () => closing.refusal(),
+    open: () => !closing.draining,
+    buildGate,
+    signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
+    callerKey: (sender) => callerKey(store.facts, sender),
+    dispatch: (call) => dispatch(call, dispatching),
+    definitions: () => implementations.definitions(),
+    interceptors: options.interceptors ?? [],
+    users: [],
+    connections: open,
+    admission,
+    limits,
+    cors,
+    serverHeader,
+    clock,
+    random,
+    log,
+  });
+  const ending = { listeners, admission, journal, streams, wires, shutdown, end, clock, random, log };
+  const closing = new Closing(ending);
 
+  const topics = new Topics({ store, clock, random, log });
   const dispatching: DispatchParts = {
     journal,
+    topics,
     signsOfLife: new SignsOfLife(sessions, limits),
     handler: (definition) => implementations.handler(definition),
     replyAgain: (definition) => implementations.replyAgain(definition),
@@ -164,13 +223,24 @@ export function createServer(options: ServerOptions = {}): Server {
     callerKey: (sender) => callerKey(store.facts, sender),
     admission,
   };
+  const { epoch } = store.facts;
+  const followStream = createFollow({
+    ...dispatching,
+    epoch,
+    named: (name) => implementations.named(name),
+    greeting: entrance,
+    serverHeader,
+    enroll: (guest, comeBack) => enroll(guest, comeBack, open, streams),
+    random,
+  });
   const routing: RouteParts<Guest> = {
     definitions: () => implementations.definitions(),
     enter: (arrival) => enter(arrival, entrance),
     unary: (definition, request, carried, guest) =>
       dispatch({ definition, request, carried, guest }, dispatching),
     stream: (definition, request, carried, guest) =>
-      follow({ definition, request, carried, guest }, { ...dispatching, connections: open }, streams),
+      follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
+    link: { open: openWire, follow: followStream },
     limits,
     cors,
     serverHeader,
@@ -196,6 +266,9 @@ export function createServer(options: ServerOptions = {}): Server {
     routes,
     fallback,
     contextValues: contextValuesOf,
+    upgrade,
+    topic: ((definition: StreamDefinition, key: string, topicOptions?: { durable?: boolean }) =>
+      topics.topic(definition, key, topicOptions?.durable === true)) as Server["topic"],
     implement(definition, handlers, methodOptions) {
       implementations.add(definition, handlers, methodOptions);
       return server;
@@ -207,7 +280,7 @@ export function createServer(options: ServerOptions = {}): Server {
         if (closing.draining && its.httpVersionMajor === 1) response.setHeader("connection", "close");
         answer(its, response);
       };
-      const listener = await listen(listenOptions, { request, upgrade: undefined, limits, clock, log });
+      const listener = await listen(listenOptions, { request, upgrade, limits, clock, log });
       listeners.add(listener);
       return listener.address;
     },

@@ -20,6 +20,8 @@ export interface CorsOptions {
 export interface Cors {
   /** The answer to a preflight; undefined for any other request. */
   preflight(method: string, header: Headers): UniversalServerResponse | undefined;
+  /** Whether an origin is named; with "*" every one is. */
+  lists(origin: string): boolean;
   /** Adds what lets the page of this request read the answer. */
   allow(request: Headers, response: Headers): void;
 }
@@ -31,7 +33,8 @@ const preflightKeepS = 7_200;
  * @throws TypeError naming an origin that no browser sends.
  */
 export function createCors(options: CorsOptions | undefined): Cors {
-  if (options === undefined) return { preflight: () => undefined, allow: () => undefined };
+  if (options === undefined)
+    return { lists: () => false, preflight: () => undefined, allow: () => undefined };
   const { origins } = options;
   if (origins !== "*") for (const origin of origins) assertOrigin(origin);
   const known = new Set<string>(origins);
@@ -58,6 +61,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
     response.set("access-control-expose-headers", responseHeaders);
   };
   return {
+    lists: allowed,
     allow,
     preflight(method, request) {
       if (method !== "OPTIONS" || request.get("access-control-request-method") === null) return undefined;

@@ -26,15 +26,16 @@ import type {
 } from "@connectrpc/connect/protocol";
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { MethodDefinition, UnaryDefinition } from "../../runtime/base/definition.ts";
-import { reasonFrom } from "../../runtime/base/errors.ts";
-import { isServerReason, serverError, serverReasons } from "../../runtime/base/server-reasons.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Mark } from "../../runtime/base/reasons.ts";
 import { type AnswerCode, answerCode, protocolOf } from "./answer-code.ts";
 import { withAnswerHeaders } from "./answer-headers.ts";
+import { markOfCode, markOfError } from "./answer-mark.ts";
 import type { Cors } from "./cors.ts";
 import { type Entered, type Exchange, type UnaryAnswer, addressKey } from "./exchange.ts";
+import { type LinkRpcs, linkHandlers } from "./link-rpcs.ts";
 import { bodyWithin, failingBody, isByteStream } from "./request-body.ts";
 import { lowerTimeout, timeoutMsOf } from "./timeout-header.ts";
 
@@ -70,6 +71,8 @@ export interface RouteParts<E extends Entered> {
     context: HandlerContext,
     entered: E,
   ): AsyncIterable<Message> | Promise<Message>;
+  /** The rpcs of wires, which let their clients in by themselves. */
+  readonly link: LinkRpcs;
   readonly limits: Limits;
   readonly cors: Cors;
   /** The value of `holdfast-server`. */
@@ -105,6 +108,7 @@ export function createRoutes<E extends Entered>(parts: RouteParts<E>): (router: 
       if (definition === undefined) continue;
       router.handlers.push(wrap(handler, definition, parts, key));
     }
+    router.handlers.push(...linkHandlers(parts.link, parts));
   };
 }
 
@@ -268,31 +272,9 @@ function instead<E extends Entered>(
   return serverError("ALREADY_RAN", "the command ran, and its reply could not be written");
 }
 
-/** Codes that say nothing about what the same request would meet the next time. */
-const passingCodes: readonly AnswerCode[] = [
-  Code.Canceled,
-  Code.Unknown,
-  Code.DeadlineExceeded,
-  Code.Aborted,
-  Code.Internal,
-  Code.Unavailable,
-  Code.DataLoss,
-];
-
 function markOf<E extends Entered>(code: AnswerCode, exchange: Exchange<E>): Mark {
   if (exchange.answer?.mark !== undefined) return exchange.answer.mark;
-  if (exchange.stop !== undefined) {
-    const reason = reasonFrom(exchange.stop);
-    return reason !== undefined && isServerReason(reason)
-      ? serverReasons[reason].mark
-      : markOfCode(exchange.stop.code, true);
-  }
+  if (exchange.stop !== undefined) return markOfError(exchange.stop);
   if (code === "ok") return "ran"; // an interceptor's own answer
   return markOfCode(code, exchange.progress === "parsed");
-}
-
-/** Before the parser `resource_exhausted` is a size; after it, an interceptor's quota. */
-function markOfCode(code: AnswerCode, parsed: boolean): Mark {
-  if (passingCodes.includes(code)) return "later";
-  return parsed && code === Code.ResourceExhausted ? "later" : "none";
 }

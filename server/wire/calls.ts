@@ -1,0 +1,400 @@
+/**
+ * Calls over a wire: each `call` is one try, and is answered with one `result`. What runs it is the same as over
+ * HTTP; here are the messages, the caller's deadline, and the limits of one wire.
+ *
+ * Source: design "Which way a call goes", "Commands run once".
+ */
+import { create, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import {
+  type Call,
+  type Header,
+  HeaderSchema,
+  Mark,
+  type Result,
+  type ServerMessage,
+  type Stamp,
+} from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Clock, Timer } from "../../runtime/base/clock.ts";
+import { inFlightCountMost } from "../../runtime/base/constants.ts";
+import type { UnaryDefinition } from "../../runtime/base/definition.ts";
+import type { Log } from "../../runtime/base/log.ts";
+import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
+import { serverError } from "../../runtime/base/server-reasons.ts";
+import { type CallHeader, isId } from "../../runtime/call/headers.ts";
+import { toLinkError } from "../../runtime/wire/link-error.ts";
+import { messageIn, payloadOf } from "../../runtime/wire/packet.ts";
+import { protocolFault } from "../../runtime/wire/wire-end.ts";
+import type { OpenWire } from "./open-wire.ts";
+
+/** How a call was answered; that of HTTP has the same shape. */
+export interface WireAnswer {
+  readonly mark: MarkName | undefined;
+  readonly repeat: boolean;
+  readonly result: { readonly reply: Message } | { readonly error: ConnectError };
+}
+
+/** One try, as whoever runs it sees it. */
+export interface WireCall {
+  readonly wire: OpenWire;
+  readonly definition: UnaryDefinition;
+  /** As it came; an interceptor may put another in its place. */
+  request: Message;
+  /** Of a command with a call ID. */
+  readonly call: CallHeader | undefined;
+  /** The caller's tag that an earlier answer carried. */
+  readonly expectedTag: string | undefined;
+  /** The anonymous secret that the command was first sent with, where it is not this link's. */
+  readonly anon: string | undefined;
+  /** Ms of the monotonic clock at which the caller stops waiting; undefined: never. */
+  readonly deadline: number | undefined;
+  /** Aborts when nobody waits any more. */
+  readonly signal: AbortSignal;
+  readonly requestHeader: Headers;
+  readonly responseHeader: Headers;
+  readonly responseTrailer: Headers;
+  /** The caller's tag under which it is kept, once that is known and not the wire's. */
+  tag: string | undefined;
+}
+
+/** Runs a try. Never rejects. */
+export type RunCall = (call: WireCall) => Promise<WireAnswer>;
+
+export interface WireCallParts {
+  /** The method of a name such as "board.v1.BoardService.Claim". */
+  readonly method: (name: string) => UnaryDefinition | undefined;
+  readonly run: RunCall;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Lets a wire carry calls of the server's services. */
+export function wireCalls(parts: WireCallParts): (wire: OpenWire) => void {
+  return (wire) => {
+    const calls = new WireCalls(wire, parts);
+    wire.end.take({ call: (call) => calls.begin(call), cancel: ({ id }) => calls.cancel(id) });
+    wire.end.onClose(() => calls.close());
+  };
+}
+
+const marks: Readonly<Record<MarkName, Mark>> = {
+  ran: Mark.RAN,
+  refused: Mark.REFUSED,
+  unknown: Mark.UNKNOWN,
+  none: Mark.NONE,
+  later: Mark.LATER,
+};
+
+class WireCalls {
+  readonly #wire: OpenWire;
+  readonly #parts: WireCallParts;
+  readonly #running = new Map<number, Try>();
+  readonly #definitions = new Map<number, UnaryDefinition | undefined>();
+  #lastId = 0;
+  /** One timer for the deadlines of all: most calls are answered long before theirs. */
+  #timer: Timer | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+
+  constructor(wire: OpenWire, parts: WireCallParts) {
+    this.#wire = wire;
+    this.#parts = parts;
+  }
+
+  begin(call: Call): void {
+    if (call.id <= this.#lastId)
+      throw protocolFault(`the call ${call.id} does not come after ${this.#lastId}`);
+    this.#lastId = call.id;
+    const definition = this.#definitionOf(call);
+    let made: Try;
+    try {
+      made = this.#read(call, definition);
+    } catch (error) {
+      this.#refuse(call.id, error);
+      return;
+    }
+    this.#running.set(call.id, made);
+    this.#wire.begin();
+    this.#watch(made.deadline);
+    // Never rejects; a promise of its own for each would be one more for every call.
+    void this.#parts.run(made).then(made.answered);
+  }
+
+  /** Nobody waits for it: a command goes on, and is not answered. */
+  cancel(id: number): void {
+    const made = this.#running.get(id);
+    if (made === undefined) return;
+    this.#forget(made);
+    made.abort(new ConnectError("the client waits no longer", Code.Canceled));
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    for (const made of this.#running.values())
+      made.abort(new ConnectError("the wire is closed", Code.Canceled));
+    this.#running.clear();
+  }
+
+  #definitionOf({ method }: Call): UnaryDefinition | undefined {
+    const known = this.#definitions.get(method);
+    if (known !== undefined) return known;
+    const found = this.#parts.method(this.#wire.end.nameOf(method));
+    this.#definitions.set(method, found);
+    return found;
+  }
+
+  #read(call: Call, definition: UnaryDefinition | undefined): Try {
+    if (definition === undefined) {
+      const name = this.#wire.end.nameOf(call.method);
+      throw serverError("NO_SUCH_METHOD", `the server does not have the method "${name.slice(0, 200)}"`);
+    }
+    if (this.#running.size >= inFlightCountMost) throw serverError("OVERLOADED");
+    const { clock } = this.#parts;
+    const deadline = call.timeoutMs > 0 ? clock.monotonic() + call.timeoutMs : undefined;
+    const command = definition.kind === "command";
+    if (command && definition.requireId === true && call.stamp === undefined)
+      throw serverError("CALL_ID_MISSING");
+    const stamp = command && call.stamp !== undefined ? callOf(call.stamp, this.#wire.guest.link) : undefined;
+    if (call.headers.length > 0) assertHeaders(call.headers);
+    const request = messageIn(this.#wire.end.codec, definition.method.input, call.request);
+    return new Try(this.#wire, definition, request, call, stamp, deadline, (made, answer) =>
+      this.#answer(made, answer),
+    );
+  }
+
+  #answer(made: Try, answer: WireAnswer): void {
+    if (!this.#running.has(made.id)) return;
+    this.#forget(made);
+    this.#wire.end.send(this.#resultOf(made, answer));
+  }
+
+  #resultOf(made: Try, answer: WireAnswer): ServerMessage {
+    const { definition } = made;
+    const { mark, repeat, result } = answer;
+    if ("error" in result) return errorResult(made, result.error, mark ?? "none", repeat);
+    try {
+      const reply = payloadOf(this.#wire.end.codec, definition.method.output, result.reply as never);
+      return resultMessage(made, { case: "reply", value: reply }, mark, repeat);
+    } catch (error) {
+      this.#parts.log.error("a reply could not be written", { method: definition.method.toString(), error });
+      // The effect of a command stands, and a new try would only meet the same reply.
+      if (mark === "ran") {
+        const text = "the command ran, and its reply could not be written";
+        return errorResult(made, serverError("ALREADY_RAN", text), "ran", repeat);
+      }
+      return errorResult(
+        made,
+        new ConnectError("the reply could not be written", Code.Internal),
+        mark,
+        repeat,
+      );
+    }
+  }
+
+  #refuse(id: number, thrown: unknown): void {
+    const error = refusalOf(thrown);
+    const mark = error.code === Code.ResourceExhausted ? "later" : "none";
+    this.#wire.end.send(errorResult({ id }, error, mark, false));
+  }
+
+  #forget(made: Try): void {
+    this.#running.delete(made.id);
+    this.#wire.done();
+  }
+
+  #watch(deadline: number | undefined): void {
+    if (deadline === undefined || deadline >= this.#timerAt) return;
+    this.#timer?.cancel();
+    this.#timerAt = deadline;
+    const { clock } = this.#parts;
+    this.#timer = clock.timer(deadline - clock.monotonic(), () => this.#late(), { background: true });
+  }
+
+  #late(): void {
+    const now = this.#parts.clock.monotonic();
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    let next: number | undefined;
+    for (const made of this.#running.values()) {
+      if (made.deadline === undefined) continue;
+      if (made.deadline <= now) {
+        made.abort(new ConnectError("the call's deadline is over", Code.DeadlineExceeded));
+      } else next = Math.min(next ?? Number.POSITIVE_INFINITY, made.deadline);
+    }
+    this.#watch(next);
+  }
+}
+
+/** One try under way. What most handlers never look at is made when somebody does. */
+class Try implements WireCall {
+  readonly id: number;
+  readonly wire: OpenWire;
+  readonly definition: UnaryDefinition;
+  request: Message;
+  readonly call: CallHeader | undefined;
+  readonly expectedTag: string | undefined;
+  readonly anon: string | undefined;
+  readonly deadline: number | undefined;
+  readonly answered: (answer: WireAnswer) => void;
+  tag: string | undefined;
+  readonly #headers: readonly Header[];
+  #stop: AbortController | undefined;
+  #stopped: Error | undefined;
+  #requestHeader: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+
+  constructor(
+    wire: OpenWire,
+    definition: UnaryDefinition,
+    request: Message,
+    call: Call,
+    header: CallHeader | undefined,
+    deadline: number | undefined,
+    answered: (made: Try, answer: WireAnswer) => void,
+  ) {
+    this.id = call.id;
+    this.wire = wire;
+    this.definition = definition;
+    this.request = request;
+    this.call = header;
+    this.expectedTag = textOf(call.stamp?.expectedCaller);
+    this.anon = textOf(call.stamp?.anon);
+    this.deadline = deadline;
+    this.#headers = call.headers;
+    this.answered = (answer) => answered(this, answer);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#stop === undefined) {
+      this.#stop = new AbortController();
+      if (this.#stopped !== undefined) this.#stop.abort(this.#stopped);
+    }
+    return this.#stop.signal;
+  }
+
+  get requestHeader(): Headers {
+    this.#requestHeader ??= new Headers(
+      this.#headers.map(({ name, value }): [string, string] => [name, value]),
+    );
+    return this.#requestHeader;
+  }
+
+  get responseHeader(): Headers {
+    this.#responseHeader ??= new Headers();
+    return this.#responseHeader;
+  }
+
+  get responseTrailer(): Headers {
+    this.#responseTrailer ??= new Headers();
+    return this.#responseTrailer;
+  }
+
+  /** What the handler has set; undefined when nobody looked at it. */
+  get setHeader(): Headers | undefined {
+    return this.#responseHeader;
+  }
+
+  get setTrailer(): Headers | undefined {
+    return this.#responseTrailer;
+  }
+
+  abort(reason: Error): void {
+    this.#stopped ??= reason;
+    this.#stop?.abort(reason);
+  }
+}
+
+/** What a result says beside its outcome; of a call that was not let in, its ID alone. */
+type Answered = { readonly id: number } & Partial<Pick<Try, "setHeader" | "setTrailer" | "tag">>;
+
+function resultMessage(
+  made: Answered,
+  outcome: Result["outcome"],
+  mark: MarkName | undefined,
+  repeat: boolean,
+): ServerMessage {
+  return {
+    $typeName: "holdfast.link.v1.ServerMessage",
+    kind: {
+      case: "result",
+      value: {
+        $typeName: "holdfast.link.v1.Result",
+        id: made.id,
+        outcome: outcome,
+        mark: mark === undefined ? Mark.UNSPECIFIED : marks[mark],
+        repeat,
+        headers: made.setHeader === undefined ? [] : headersOf(made.setHeader),
+        trailers: made.setTrailer === undefined ? [] : headersOf(made.setTrailer),
+        caller: made.tag ?? "",
+      },
+    },
+  };
+}
+
+function errorResult(
+  made: Answered,
+  error: ConnectError,
+  mark: MarkName | undefined,
+  repeat: boolean,
+): ServerMessage {
+  const message = resultMessage(made, { case: "error", value: toLinkError(error) }, mark, repeat);
+  if (message.kind.case === "result") message.kind.value.headers.push(...headersOf(error.metadata));
+  return message;
+}
+
+function headersOf(headers: Headers): Header[] {
+  const all: Header[] = [];
+  headers.forEach((value, name) => all.push(create(HeaderSchema, { name, value })));
+  return all;
+}
+
+function textOf(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}
+
+/** A stamp as the header that says the same over HTTP. */
+function callOf(stamp: Stamp, link: string): CallHeader {
+  const { callId, seq, settled, tries, firstSent } = stamp;
+  const lane = stamp.lane === "" ? link : stamp.lane;
+  const whole = Number.isSafeInteger(seq) && Number.isSafeInteger(settled) && settled >= 0;
+  if (!isId(callId) || !isId(lane) || !whole || seq <= settled) throw serverError("CALL_ID_MALFORMED");
+  if (stamp.anon !== "" && !isId(stamp.anon))
+    throw serverError("CALL_ID_MALFORMED", "the stamp's anon cannot be read");
+  switch (firstSent.case) {
+    case "serverMs":
+      return {
+        id: callId,
+        lane: { lane, seq, settled, tries, firstSent: { serverMs: timeOf(firstSent.value) } },
+      };
+    case "agoMs":
+      return {
+        id: callId,
+        lane: { lane, seq, settled, tries, firstSent: { agoMs: timeOf(firstSent.value) } },
+      };
+    case undefined:
+      throw serverError("CALL_ID_MALFORMED", "the stamp does not say when the call was first sent");
+  }
+}
+
+function timeOf(ms: number): number {
+  if (ms >= 0 && ms <= Number.MAX_SAFE_INTEGER) return ms;
+  throw serverError("CALL_ID_MALFORMED", "the stamp's first sending is no time");
+}
+
+/** A wire is signed in by its hello, once: what else would sign in is a mistake of the program, or an attempt. */
+const refusedHeaders: readonly string[] = ["authorization", "cookie"];
+
+function assertHeaders(headers: readonly Header[]): void {
+  for (const { name } of headers) {
+    if (refusedHeaders.includes(name.toLowerCase())) {
+      throw new ConnectError(`the header ${name} cannot go with a call over a wire`, Code.InvalidArgument);
+    }
+  }
+}
+
+function refusalOf(thrown: unknown): ConnectError {
+  if (thrown instanceof ConnectError) return thrown;
+  return new ConnectError(
+    thrown instanceof Error ? thrown.message : "the call cannot be read",
+    Code.InvalidArgument,
+  );
+}
