@@ -10,6 +10,7 @@ export const logbookRules = engine(Logbook, {
   records: [WrittenSchema],
   commands: {
     write: {
+      note: undefined, // says the type of the notes
       handle(_, { key, refuse }) {
         if (refuse) throw new ConnectError("the test wants a refusal", Code.FailedPrecondition);
         return { records: [create(WrittenSchema, { key })] };

@@ -1,7 +1,7 @@
 /** The crash test's programs as single files, so that a start costs a tenth of what the sources cost, and their lives. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -28,10 +28,17 @@ export async function makePrograms(): Promise<Programs> {
     format: "esm",
     target: "node20",
     conditions: ["holdfast-source"],
-    external: ["@bufbuild/*", "@connectrpc/*", "better-sqlite3", "proper-lockfile"],
+    external: packageNames(),
     logLevel: "error",
   });
   return { server: join(outdir, "server-process.mjs"), client: join(outdir, "client-process.mjs") };
+}
+
+/** Packages stay outside: some of them require each other in ways that a bundle cannot. */
+function packageNames(): string[] {
+  const text = readFileSync(join(root, "package.json"), "utf8");
+  const { dependencies, peerDependencies, devDependencies } = JSON.parse(text) as Record<string, object>;
+  return Object.keys({ ...dependencies, ...peerDependencies, ...devDependencies });
 }
 
 /** A program that runs, and the lines that it says. */
@@ -61,7 +68,10 @@ export function start(program: string, args: readonly string[]): Started {
   });
   const ended = once(child, "exit").then(([code, signal]) => String(signal ?? code));
   void ended.then((how) => {
-    for (const { word, reject } of waiting) reject(new Error(`it ended (${how}) without saying ${word}`));
+    const said = complaints.slice(-20).join("\n");
+    for (const { word, reject } of waiting) {
+      reject(new Error(`it ended (${how}) without saying ${word}:\n${said}`));
+    }
   });
   return {
     process: child,
