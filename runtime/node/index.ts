@@ -5,6 +5,8 @@ import { type NodeLinkOptions, nodePlatform } from "./platform.ts";
 export * from "../index.ts";
 export { memoryOutbox } from "../outbox/memory-outbox.ts";
 export type { TlsOptions } from "./dial.ts";
+export { runAgain, type RunAgainOptions } from "./run-again.ts";
+export { type LineOutput, showEachLine, showLine, type ShowLineOptions } from "./terminal-line.ts";
 export { type NodeLinkOptions, nodePlatform } from "./platform.ts";
 
 /**
