@@ -1,4 +1,5 @@
 import { CodecError } from "./codec-error.ts";
+import { KeyCache } from "./key-cache.ts";
 import { entryBytes, longBytes, placeBytes, Reading, stringBytes } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
 import { readText } from "./text.ts";
@@ -11,6 +12,9 @@ const skipDepthMax = 10_000;
 /** Beyond the bits of a byte: the string has escapes. */
 const escaped = 0x100;
 
+/** Whole numbers of so many digits are exact. */
+const exactDigits = 15;
+
 /** What stands for an object or array in an error. */
 const someObject: unknown = {};
 const someArray: unknown = [];
@@ -20,6 +24,8 @@ const someArray: unknown = [];
  * between: it takes what `JSON.parse` takes, and nothing else.
  */
 export class JsonReader extends Reading {
+  readonly #keys = new KeyCache();
+
   /** The next byte that is not white space, without passing it; 0 at the end. */
   peek(): number {
     const { bytes, end } = this;
@@ -97,9 +103,21 @@ export class JsonReader extends Reading {
   /** A key and its colon. */
   key(): string {
     if (this.peek() !== quote) throw this.notJson();
-    const key = this.#string();
+    const key = this.#seldomNew();
     if (!this.#passed(colon)) throw this.notJson();
     return key;
+  }
+
+  /** As `scalar`, for strings of which there are few different ones. */
+  name(): unknown {
+    return this.peek() === quote ? this.#seldomNew() : this.scalar();
+  }
+
+  #seldomNew(): string {
+    const start = this.pos + 1;
+    const bits = this.#passString(start);
+    const known = bits > 0x7f ? undefined : this.#keys.read(this.bytes, start, this.pos - 1);
+    return known ?? this.#text(start, (bits & escaped) !== 0);
   }
 
   /** A string's text; other values are refused as not what was expected. */
@@ -135,6 +153,25 @@ export class JsonReader extends Reading {
     throw this.notJson();
   }
 
+  /** As `scalar`, for 64-bit integers, which stand as text: one that a number holds exactly is given as number. */
+  long(): unknown {
+    if (this.peek() !== quote) return this.scalar();
+    const { bytes, pos, end } = this;
+    const negative = bytes[pos + 1] === minus;
+    let at = negative ? pos + 2 : pos + 1;
+    const most = Math.min(end, at + exactDigits);
+    let whole = 0;
+    const digits = at;
+    for (; at < most; at++) {
+      const digit = (bytes[at] ?? 0) - zero;
+      if (digit < 0 || digit > 9) break;
+      whole = whole * 10 + digit;
+    }
+    if (at === digits || bytes[at] !== quote || at >= end) return this.scalar();
+    this.pos = at + 1;
+    return negative ? -whole : whole;
+  }
+
   /** Passes null if it is at hand. */
   isNull(): boolean {
     return this.peek() === 0x6e && this.#word(nullWord, true);
@@ -154,7 +191,7 @@ export class JsonReader extends Reading {
     const count = at - digits;
     if (count === 0 || (count > 1 && bytes[digits] === zero)) throw this.notJson();
     const next = at < end ? bytes[at] : 0;
-    if (next !== dot && next !== 0x65 && next !== 0x45 && count <= 15) {
+    if (next !== dot && next !== 0x65 && next !== 0x45 && count <= exactDigits) {
       this.pos = at;
       return first === minus ? -whole : whole;
     }

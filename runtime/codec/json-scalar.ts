@@ -110,7 +110,7 @@ export function scalarJsonReader(type: ScalarType, longAsString: boolean): ReadJ
 function longReader(unsigned: boolean, longAsString: boolean): ReadJsonValue {
   return (reader) => {
     reader.charge(longBytes);
-    const long = checkedLong(reader.scalar(), unsigned);
+    const long = checkedLong(reader.long(), unsigned);
     return longAsString ? long.toString() : long;
   };
 }
@@ -152,7 +152,7 @@ export function enumJsonReader(desc: DescEnum): ReadJsonValue {
   for (const value of desc.values) numbers.set(value.number, value.number);
   if (desc.typeName === "google.protobuf.NullValue") numbers.set(null, 0);
   return (reader) => {
-    const json = reader.scalar();
+    const json = reader.name();
     const known = numbers.get(json);
     if (known !== undefined) return known;
     if (typeof json === "string") return undefined;

@@ -45,13 +45,20 @@ export class JsonWriter extends ByteWriter {
 
   /** A finite number. */
   number(value: number): void {
-    if (value >= 0 && value < 100 && (value | 0) === value) {
-      this.need(2);
-      if (value >= 10) this.bytes[this.pos++] = zero + ((value / 10) | 0);
-      this.bytes[this.pos++] = zero + (value % 10);
-    } else {
+    const whole = value | 0;
+    if (whole !== value || whole < 0 || whole > 9999) {
       this.ascii(String(value));
+      return;
     }
+    this.need(4);
+    const digits = whole < 10 ? 1 : whole < 100 ? 2 : whole < 1000 ? 3 : 4;
+    const { bytes } = this;
+    let rest = whole;
+    for (let at = this.pos + digits - 1; at >= this.pos; at--) {
+      bytes[at] = zero + (rest % 10);
+      rest = (rest / 10) | 0;
+    }
+    this.pos += digits;
   }
 
   /** A 64-bit integer, which ProtoJSON has as text. */

@@ -1,5 +1,6 @@
 import { copyOf } from "./byte-copy.ts";
 import { CodecError } from "./codec-error.ts";
+import { KeyCache } from "./key-cache.ts";
 import { formatText } from "./msgpack-format.ts";
 import { binaryBytes, longBytes, Reading, stringBytes } from "./reading.ts";
 import { readText } from "./text.ts";
@@ -13,6 +14,8 @@ const twoTo32 = 0x1_0000_0000;
  * bytes for it are seen to be there, and what a message may make in all is counted.
  */
 export class MsgpackReader extends Reading {
+  readonly #keys = new KeyCache();
+
   /** The format byte of the next value. */
   #format(): number {
     if (this.pos >= this.end) throw this.#truncated();
@@ -129,6 +132,18 @@ export class MsgpackReader extends Reading {
   }
 
   string(): string {
+    const start = this.#passText();
+    return checkedText(readText(this.bytes, start, this.pos));
+  }
+
+  /** A string that is a map's key. */
+  key(): string {
+    const start = this.#passText();
+    return checkedText(this.#keys.read(this.bytes, start, this.pos));
+  }
+
+  /** Passes over a string and returns where its text started. */
+  #passText(): number {
     this.charge(stringBytes);
     const format = this.#format();
     let length: number;
@@ -137,10 +152,7 @@ export class MsgpackReader extends Reading {
     else if (format === 0xda) length = this.#unsigned(2);
     else if (format === 0xdb) length = this.#unsigned(4);
     else throw this.#expected("a string", format);
-    const start = this.#pass(length);
-    const text = readText(this.bytes, start, this.pos);
-    if (text === undefined) throw new CodecError("the string is not valid UTF-8");
-    return text;
+    return this.#pass(length);
   }
 
   /** A copy, so that the message does not change when the buffer is used again. */
@@ -251,6 +263,11 @@ export class MsgpackReader extends Reading {
         return 0;
     }
   }
+}
+
+function checkedText(text: string | undefined): string {
+  if (text === undefined) throw new CodecError("the string is not valid UTF-8");
+  return text;
 }
 
 /** NaN has many bit patterns, which some engines keep; programs shall see one. */

@@ -130,7 +130,7 @@ export function keyWriter(type: ScalarType): (writer: MsgpackWriter, key: string
 }
 
 export function keyReader(type: ScalarType): (reader: MsgpackReader) => string {
-  if (type === ScalarType.STRING) return (reader) => reader.string();
+  if (type === ScalarType.STRING) return (reader) => reader.key();
   const read = scalarReader(type, true);
   return (reader) => String(read(reader));
 }
