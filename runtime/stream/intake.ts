@@ -28,7 +28,7 @@ export interface Told {
   /** It is open. */
   readonly onReady: () => void;
   /** It has given its first item. */
-  readonly onServed: () => void;
+  readonly onItem: () => void;
 }
 
 export class Intake<T> {
@@ -37,7 +37,7 @@ export class Intake<T> {
   #point: ResumePoint = pointAtFirst;
   #asked: Position | undefined;
   #open = false;
-  #served = false;
+  #gave = false;
   /** What was wrong with the numbers of an earlier connection, while none has given an item since. */
   #breach: string | undefined;
 
@@ -53,7 +53,7 @@ export class Intake<T> {
   /** A connection begins; gives the place behind which it shall go on. */
   begin(): Position | undefined {
     this.#open = false;
-    this.#served = false;
+    this.#gave = false;
     this.#asked = wantedAfter(this.#point);
     return this.#asked;
   }
@@ -76,7 +76,7 @@ export class Intake<T> {
         if (message.kind === "ready") this.#ready(message, told);
         else if (!this.#open) throw new NumberingBreach(`${message.kind} came before ready`);
         else if (message.kind === "lost") this.#gap(this.#numbering.lost(message.count, message.seq));
-        else if (this.#item(message.seq, message.item, share)) told.onServed();
+        else if (this.#item(message.seq, message.item, share)) told.onItem();
       }
       return undefined;
     } catch (error) {
@@ -105,8 +105,8 @@ export class Intake<T> {
       this.#breach = undefined;
       this.#inbox.put({ kind: "item", item, at: numbered.at, byteCount });
     }
-    const first = !this.#served;
-    this.#served = true;
+    const first = !this.#gave;
+    this.#gave = true;
     return first;
   }
 

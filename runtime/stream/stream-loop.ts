@@ -233,7 +233,7 @@ export class StreamLoop<T> {
             this.#refreshed = false;
             this.#move({ kind: "ready" });
           },
-          onServed: () => this.#move({ kind: "served" }),
+          onItem: () => this.#move({ kind: "gave" }),
         });
         if (end !== undefined) return end;
       }

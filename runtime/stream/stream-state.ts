@@ -1,10 +1,10 @@
 /**
  * The connection of one stream, as a pure machine.
  *
- * A connection *has served* when it gave an item or was open for `streamRetryMs`. A stream has one *spare*
- * connect: its connection may end once without anybody seeing it, as long as the next one opens; a connection that
- * has served brings the spare back. So a cut costs nothing, and a server that opens streams and drops them at once
- * meets waits that grow.
+ * A connection *has served* when it gave an item and was open for a moment, or was open for `streamRetryMs`. A
+ * stream has one *spare* connect: its connection may end once without anybody seeing it, as long as the next one
+ * opens; a connection that has served brings the spare back. So a cut costs nothing, and a server that opens streams
+ * and drops them at once meets waits that grow.
  *
  * | from | event | to |
  * | --- | --- | --- |
@@ -14,7 +14,7 @@
  * | connecting | broken | due after a wait, one failure more; down |
  * | connecting | again | due after `afterMs` or a wait, one failure more; shown as before |
  * | connecting | anew | due now; shown as before |
- * | open | served | open, no failures, the spare is back |
+ * | open | gave | open, an item came |
  * | open | broken by a cut, with the spare | due now, the spare is used; shown as before |
  * | open | broken by silence, with the spare | due now, the spare is used; down, since nothing came for long |
  * | open | broken otherwise | due after a wait, one failure more; down |
@@ -43,7 +43,7 @@ export type StreamPhase =
   /** The next connect comes at this instant of the monotonic clock. */
   | (Common & { readonly kind: "due"; readonly at: number })
   | (Common & { readonly kind: "connecting" })
-  | (Common & { readonly kind: "open"; readonly since: number; readonly served: boolean })
+  | (Common & { readonly kind: "open"; readonly since: number; readonly gave: boolean })
   | { readonly kind: "over"; readonly shown: StreamState };
 
 export type StreamEvent =
@@ -52,7 +52,7 @@ export type StreamEvent =
   | { readonly kind: "wake" }
   | { readonly kind: "ready" }
   /** An item came. */
-  | { readonly kind: "served" }
+  | { readonly kind: "gave" }
   /** The connection is gone, is silent, or an answer says "not now". `hintMs`: the least wait. */
   | {
       readonly kind: "broken";
@@ -100,9 +100,10 @@ export function nextStreamPhase(
       if (event.kind === "anew") return { kind: "due", at: now.monotonicMs, failures, spare, shown };
       return phase;
     case "open": {
-      if (event.kind === "served") return phase.served ? phase : { ...phase, ...fresh, served: true };
-      const old = now.monotonicMs - phase.since >= streamRetryMs;
-      const its: Common = old || phase.served ? { ...fresh, shown } : phase;
+      if (event.kind === "gave") return phase.gave ? phase : { ...phase, gave: true };
+      const openMs = now.monotonicMs - phase.since;
+      const served = openMs >= (phase.gave ? momentMs : streamRetryMs);
+      const its: Common = served ? { failures: 0, spare: true, shown } : phase;
       if (event.kind === "broken") {
         if (event.by === "answer" || !its.spare) return broken(its, event, now, waitMs);
         const seen = event.by === "cut" ? shown : down(shown, event.cause, now, undefined);
@@ -118,7 +119,8 @@ export function nextStreamPhase(
   }
 }
 
-const fresh = { failures: 0, spare: true } as const;
+/** A server that gives an item and drops the stream at once, each time anew, must not be asked without end. */
+const momentMs = 100;
 
 function trying(shown: StreamState): StreamState {
   return shown.kind === "down" ? { ...shown, nextTryAt: undefined } : shown;
@@ -126,7 +128,7 @@ function trying(shown: StreamState): StreamState {
 
 function opened({ failures, spare, shown }: Common, now: Instant): StreamPhase {
   const seen: StreamState = shown.kind === "open" ? shown : { kind: "open", since: now.wallMs };
-  return { kind: "open", failures, spare, since: now.monotonicMs, served: false, shown: seen };
+  return { kind: "open", failures, spare, since: now.monotonicMs, gave: false, shown: seen };
 }
 
 function broken(

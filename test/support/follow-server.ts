@@ -58,7 +58,7 @@ export type Meeting = "serve" | "refuse" | "hang" | "unauthenticated" | ConnectE
 export interface FollowServer {
   readonly platform: Platform<object>;
   readonly clock: VirtualClock;
-  readonly follows: readonly FollowSeen[];
+  readonly follows: FollowSeen[];
   /** Connections that are open. */
   readonly openCount: number;
   /** HTTP clients that are not closed. */
@@ -164,13 +164,16 @@ class Scripted implements FollowServer {
     const client = this.#clients;
     const life = new AbortController();
     let open = true;
+    const leave = (): void => {
+      if (open) this.clientCount -= 1;
+      open = false;
+    };
     return {
       send: (request) => this.#send(request, client, life.signal),
       reach: (_url, signal) => this.#reach(signal),
-      retire: () => undefined,
+      retire: leave,
       close: () => {
-        if (open) this.clientCount -= 1;
-        open = false;
+        leave();
         life.abort(new ConnectionFault("cut", "closed", { sent: true }));
       },
     };
