@@ -21,10 +21,13 @@ import type { Handler } from "./implement.ts";
 import type { Answer, Journal, Running } from "./journal/answer.ts";
 import type { UnaryAnswer } from "./http/exchange.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
+import { Publishing } from "./topic/publishing.ts";
+import type { Topics } from "./topic/topics.ts";
 
 export interface DispatchParts {
   readonly journal: Journal;
   readonly signsOfLife: SignsOfLife;
+  readonly topics: Topics;
   readonly handler: (definition: MethodDefinition) => Handler;
   /** Whether a command may run again after a run of which nobody knows how it ended. */
   readonly mayRerun: (definition: CommandDefinition) => boolean;
@@ -159,7 +162,7 @@ async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promi
     parts.signsOfLife.beat(call);
     const handler = parts.handler(definition);
     if (run.transaction === undefined) return toMessage(await handler(request, context));
-    const transaction = createTransaction(run.transaction, toMessage);
+    const transaction = createTransaction(run.transaction, toMessage, () => new Publishing(parts.topics));
     const { mayHaveRun = false } = run;
     const reply = await handler(
       request,

@@ -4,8 +4,8 @@
  *
  * Source: design "Streams", "Wire".
  */
-import { Code, ConnectError } from "@connectrpc/connect";
-import type { Follow, Header } from "../gen/holdfast/link/v1/link_pb.ts";
+import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
+import type { Follow, Header, Packet } from "../gen/holdfast/link/v1/link_pb.ts";
 import type { MethodDefinition, StreamDefinition } from "../runtime/base/definition.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
 import { CodecError } from "../runtime/codec/codec-error.ts";
@@ -13,17 +13,25 @@ import { messageIn } from "../runtime/wire/packet.ts";
 import { createContext } from "./context.ts";
 import type { DispatchParts } from "./dispatch.ts";
 import { errorOfThrow } from "./handler-errors.ts";
+import { addressKey } from "./http/exchange.ts";
 import { StreamScope } from "./topic/stream-scope.ts";
 import type { Place } from "./topic/source.ts";
-import type { Topics } from "./topic/topics.ts";
-import type { FollowAsked, OpenedStream } from "./wire/follow-rpc.ts";
+import { type FollowAsked, type FollowParts, followRpc, type OpenedStream } from "./wire/follow-rpc.ts";
 
-export interface FollowingParts extends Pick<DispatchParts, "handler" | "clock" | "log"> {
+export interface FollowingParts extends Pick<DispatchParts, "handler" | "topics" | "clock" | "log"> {
   /** The method of a name such as "board.v1.BoardService.Tail"; undefined: there is none. */
   readonly named: (name: string) => MethodDefinition | undefined;
-  readonly topics: Topics;
   /** Names the numbering of the store. */
   readonly epoch: string;
+}
+
+/** What answers `LinkService.Follow`. */
+export function createFollow(
+  parts: FollowingParts & Omit<FollowParts, "open">,
+): (packet: Packet, context: HandlerContext) => AsyncIterable<Packet> {
+  const rpc: FollowParts = { ...parts, open: (asked) => openStream(asked, parts) };
+  return (packet, { requestHeader, values, signal }) =>
+    followRpc(packet, { header: requestHeader, address: values.get(addressKey), via: "wire", signal }, rpc);
 }
 
 /** Asks the handler of a stream. Rejects with the ConnectError that the client gets. */

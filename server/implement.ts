@@ -30,6 +30,8 @@ export type ServiceOptions<Handlers> = { readonly [Name in keyof Handlers]?: Met
 /** The handlers of all services of a server. */
 export class Implementations {
   readonly #handlers = new Map<MethodDefinition, Handler>();
+  /** By their full names, such as "board.v1.BoardService.Tail". */
+  readonly #named = new Map<string, MethodDefinition>();
   readonly #services = new Set<string>();
   readonly #reruns = new Set<MethodDefinition>();
   readonly #replies = new Map<MethodDefinition, ReplyAgain>();
@@ -60,7 +62,11 @@ export class Implementations {
     }
     const reruns = rerunsOf(definition, name, options);
     for (const its of reruns) this.#reruns.add(its);
-    for (const [its, handler] of bound) if (handler !== undefined) this.#handlers.set(its, handler);
+    for (const [its, handler] of bound) {
+      if (handler === undefined) continue;
+      this.#handlers.set(its, handler);
+      this.#named.set(`${its.method.parent.typeName}.${its.method.name}`, its);
+    }
     for (const [method, its] of Object.entries(definition.$methods)) {
       const again = replyAgainOf((handlers as Record<string, unknown>)[method]);
       if (again !== undefined) this.#replies.set(its, again);
@@ -72,6 +78,11 @@ export class Implementations {
   definitions(): Iterable<MethodDefinition> {
     this.#sealed = true;
     return this.#handlers.keys();
+  }
+
+  /** The method of a full name, such as "board.v1.BoardService.Tail". */
+  named(name: string): MethodDefinition | undefined {
+    return this.#named.get(name);
   }
 
   /** The times without a sign of the heartbeats; without one, the default. */

@@ -1,6 +1,6 @@
 /**
- * The server's side of streaming rpcs while nothing numbers their items: the handler's items, its errors made fit
- * for a client, and a normal end when the server drains.
+ * Streaming rpcs at their own path, for plain Connect and gRPC clients and curl: the handler's bare items, its errors
+ * made fit for a client, and a normal end when the server drains. Streams that resume go through `follow.ts`.
  */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -9,28 +9,34 @@ import { serverError } from "../runtime/base/server-reasons.ts";
 import { type Carried, createContext } from "./context.ts";
 import { contextParts, type DispatchParts } from "./dispatch.ts";
 import type { Guest } from "./entrance.ts";
+import { iterable } from "./follow.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import type { ConnectionEnd, OpenConnections } from "./session/open-connections.ts";
+import { StreamScope } from "./topic/stream-scope.ts";
+import type { WireGuest } from "./wire/greet.ts";
+
+/** Ends an open stream, as a reader that comes back expects it. One that resumes is told when: after so many ms. */
+export type EndStream = (afterMs?: number) => void;
 
 /** Streams that are open, so that a drain can end them. */
 export class OpenStreams {
-  readonly #ends = new Set<() => void>();
+  readonly #ends = new Set<EndStream>();
   #idle: (() => void)[] = [];
 
   get openCount(): number {
     return this.#ends.size;
   }
 
-  /** How to end each open stream, as a reader that comes back expects it. */
-  ends(): Iterable<() => void> {
+  /** How to end each open stream. */
+  ends(): Iterable<EndStream> {
     return [...this.#ends];
   }
 
-  add(end: () => void): void {
+  add(end: EndStream): void {
     this.#ends.add(end);
   }
 
-  delete(end: () => void): void {
+  delete(end: EndStream): void {
     this.#ends.delete(end);
     if (this.#ends.size > 0) return;
     const waiting = this.#idle;
@@ -55,6 +61,28 @@ export interface StreamCall {
 
 export interface StreamParts extends DispatchParts {
   readonly connections: OpenConnections;
+  /** Names the numbering of the store. */
+  readonly epoch: string;
+}
+
+/** Takes in a stream that resumes among those that are open. */
+export function enroll(
+  { caller, key, session, until }: WireGuest,
+  comeBack: (afterMs: number) => void,
+  connections: OpenConnections,
+  open: OpenStreams,
+): { leave(): void } {
+  const end: EndStream = (afterMs = 0) => comeBack(afterMs);
+  const identity = { by: caller.by, space: key.space, session, until };
+  // Whatever ends it, it comes back, and is authorised anew.
+  const seat = connections.add({ kind: "stream", ...identity, end: () => comeBack(0) });
+  open.add(end);
+  return {
+    leave() {
+      open.delete(end);
+      seat.leave();
+    },
+  };
 }
 
 /** Runs a streaming handler: an iterable of items, or the one reply where only the client streams. */
@@ -105,12 +133,17 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
       wake();
     },
   });
+  const scope = new StreamScope({ ...parts, after: undefined, signal: stop.signal });
   let source: AsyncIterator<Message> | undefined;
   try {
     const context = createContext(contextParts(guest, parts), carried, stop.signal);
-    source = (parts.handler(definition)(call.request, context) as AsyncIterable<Message>)[
-      Symbol.asyncIterator
-    ]();
+    const { follow: followTopic, numbered } = scope;
+    const returned = await parts.handler(definition)(call.request, {
+      ...context,
+      follow: followTopic,
+      numbered,
+    });
+    source = (iterable(returned) as AsyncIterable<Message>)[Symbol.asyncIterator]();
     while (!drain.came) {
       const next = await nextOrWake(source, (fn) => {
         wake = fn;
@@ -126,6 +159,7 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
     seat.leave();
     stop.abort();
     stop.unlink();
+    scope.close();
     // A handler that waits for something else ends in its own time; nobody hears its last words.
     source?.return?.().catch(() => undefined);
   }

@@ -5,7 +5,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { CommandContext } from "../runtime/base/handlers.ts";
 import type { Tx } from "../runtime/base/register.ts";
+import type { Publish } from "../runtime/base/topics.ts";
 import type { Running } from "./journal/answer.ts";
+import type { Publishing } from "./topic/publishing.ts";
 
 export interface HandlerTransaction {
   readonly use: CommandContext["transaction"];
@@ -13,22 +15,32 @@ export interface HandlerTransaction {
   messageOf(reply: unknown): Message | undefined;
 }
 
+/** @param newPublishing - makes what the transaction publishes through. */
 export function createTransaction(
   transaction: Running["transaction"],
   toMessage: (reply: unknown) => Message,
+  newPublishing: () => Publishing,
 ): HandlerTransaction {
   let kept: { readonly value: unknown; readonly message: Message } | undefined;
   return {
-    async use<Reply>(write: (tx: Tx) => Reply | Promise<Reply>): Promise<Reply> {
+    async use<Reply>(write: (tx: Tx, publish: Publish) => Reply | Promise<Reply>): Promise<Reply> {
+      const publishing = newPublishing();
       let value: { readonly reply: Reply } | undefined;
-      const take = (reply: Reply): Message => {
+      const take = (reply: Reply, tx: unknown): Message => {
         value = { reply };
-        return toMessage(reply);
+        const message = toMessage(reply);
+        publishing.write(tx);
+        return message;
       };
-      const message = await transaction((tx) => {
-        const reply = write(tx);
-        return reply instanceof Promise ? reply.then(take) : take(reply);
+      const writing = transaction((tx) => {
+        const reply = write(tx, publishing.publish);
+        return reply instanceof Promise ? reply.then((its) => take(its, tx)) : take(reply, tx);
       });
+      const message = await writing.catch((error: unknown) => {
+        publishing.falls();
+        throw error;
+      });
+      publishing.stands();
       if (value === undefined) throw new TypeError("a transaction that resolves has a value");
       kept = { value: value.reply, message };
       return value.reply;
