@@ -48,4 +48,5 @@ export type { FailedOutcome } from "./outbox/ending.ts";
 export type { Outbox, OutboxItem, SendReport } from "./outbox/outbox.ts";
 export type { OutboxLease, OutboxStore, StoredBytes, StoredName } from "./outbox/outbox-store.ts";
 export type { Settlement } from "./outbox/settlements.ts";
+export type { BeatOptions, Heartbeat } from "./stream/heartbeat.ts";
 export type { SetAside } from "./outbox/shelf.ts";

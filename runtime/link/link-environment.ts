@@ -210,6 +210,16 @@ export class LinkEnvironment implements CallEnvironment {
     this.#ending = new AbortController();
   }
 
+  /** Whether the link is closed for good, and not only refused. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Calls `fn` when the network may be back, until the returned function is called. */
+  onWake(fn: () => void): () => void {
+    return this.#parts.platform.onWake(fn);
+  }
+
   /** False when it was closed already. */
   close(): boolean {
     if (this.#closed) return false;

@@ -7,6 +7,7 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { CallOptions, Calls, PlainStreamOptions } from "../base/calls.ts";
 import type {
+  HeartbeatDefinition,
   PlainStreamDefinition,
   StreamDefinition,
   StreamHost,
@@ -16,6 +17,7 @@ import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import { type BeatOptions, type Heartbeat, startHeartbeat } from "../stream/heartbeat.ts";
 import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
@@ -103,6 +105,22 @@ export class Link implements Calls, AsyncDisposable {
     options?: PlainStreamOptions,
   ): AsyncIterable<MessageShape<O>> {
     return plainStream(this.#env, definition.method, requests, options);
+  }
+
+  /**
+   * Begins the sign of life of this link's session: at once, and then once a period, one try each. It runs until
+   * it is stopped or the link closes, and keeps no process alive.
+   *
+   * @param makeRequest - makes the body of each tick, as things are then.
+   * @param onReply - hears each answer, with what the server asks.
+   */
+  beat<I extends DescMessage, O extends DescMessage>(
+    definition: HeartbeatDefinition<I, O>,
+    makeRequest: () => MessageInitShape<I>,
+    onReply?: (reply: MessageShape<O>) => void,
+    options?: BeatOptions,
+  ): Heartbeat {
+    return startHeartbeat(this.#env, definition, makeRequest, onReply, options);
   }
 
   /**

@@ -13,7 +13,7 @@ import type { LinkEnvironment, LinkParts } from "./link-environment.ts";
 import { probePath } from "./probe-path.ts";
 
 export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: string): StreamEnvironment {
-  const { options, platform, connections } = parts;
+  const { options, connections } = parts;
   let slotCount = 0;
   const { clock, random, log, timing, server, gate, signIn, identity, anonymous } = env;
   return {
@@ -47,7 +47,7 @@ export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: stri
     tryEnded: (end, nextTryInMs) => env.tryEnded(end, nextTryInMs),
     answered: () => env.answered(),
     signInGone: (error) => env.signInGone(error),
-    onWake: (fn) => platform.onWake(fn),
+    onWake: (fn) => env.onWake(fn),
   };
 }
 
