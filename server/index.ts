@@ -9,6 +9,7 @@ export type {
   StreamContext,
 } from "../runtime/base/handlers.ts";
 export type * from "../runtime/base/register.ts";
+export type * from "../runtime/base/topics.ts";
 export type { BuildOptions, ClientBuild } from "./build-gate.ts";
 export type { Authenticate, SignIn, SignInRequest } from "./caller.ts";
 export type { CloseOptions } from "./close.ts";
