@@ -88,5 +88,5 @@ export async function keepOf(
 function lacks(server: "holdfast" | "plain"): string {
   return server === "plain"
     ? 'and a link with server: "plain" has none: only a holdfast server keeps what ran. Take `outbox` away, or talk to a holdfast server'
-    : "and this link has no store for one: give linkOf `outbox: { store }` (holdfast/node keeps files by default), or take `outbox` away";
+    : "and this link has no store for one: give linkOf `outbox: { store }`, in a browser indexedDbOutbox() of holdfast/web/outbox (holdfast/node keeps files by default), or take `outbox` away";
 }

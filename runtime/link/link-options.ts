@@ -10,6 +10,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { TokenSource } from "../call/sign-in.ts";
+import type { OutboxHome } from "./platform.ts";
 
 /** Where commands wait that their schema gives an outbox. */
 export interface OutboxOptions {
@@ -18,8 +19,11 @@ export interface OutboxOptions {
    * files. Default: holdfast's folder in the data folder of the machine's user.
    */
   readonly folder?: string;
-  /** A store in place of the platform's. Not together with `folder`. */
-  readonly store?: OutboxStore;
+  /**
+   * A store in place of the platform's, or for a platform that has none, such as `indexedDbOutbox()` of
+   * `holdfast/web/outbox`, which brings the outbox's code with it. Not together with `folder`.
+   */
+  readonly store?: OutboxStore | OutboxHome;
   /**
    * Whether a new link sends at once what earlier processes left. Default true; false: from the first call on,
    * for a program that shows what waits, or takes it out.

@@ -17,11 +17,13 @@ import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { type BeatOptions, type Heartbeat, startHeartbeat } from "../stream/heartbeat.ts";
 import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
 import { plainStream } from "./plain-stream.ts";
+import type { OutboxHome } from "./platform.ts";
 import { streamHost } from "./stream-host.ts";
 
 export class Link implements Calls, AsyncDisposable {
@@ -160,13 +162,19 @@ export class Link implements Calls, AsyncDisposable {
 
 function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {
   const { options, platform } = parts;
-  if (env.server === "plain" || platform.outbox === undefined) return undefined;
   const { account = "", outbox = {} } = options;
+  const given = outbox.store;
+  const home = isHome(given) ? given : platform.outbox;
+  if (env.server === "plain" || home === undefined) return undefined;
   const place = {
     server,
     account,
     ...(outbox.folder === undefined ? {} : { folder: outbox.folder }),
   };
-  const store = outbox.store ?? platform.outbox.storeOf(place);
-  return platform.outbox.open({ env, store, server, account, ownTransport: options.transport === undefined });
+  const store = given === undefined || isHome(given) ? home.storeOf(place) : given;
+  return home.open({ env, store, server, account, ownTransport: options.transport === undefined });
+}
+
+function isHome(given: OutboxStore | OutboxHome | undefined): given is OutboxHome {
+  return given !== undefined && "storeOf" in given;
 }

@@ -18,21 +18,21 @@ export interface OutboxPlace {
   readonly folder?: string;
 }
 
+/** Where commands wait, with the code that lets them: a program without one does not carry it. */
+export interface OutboxHome {
+  /** Where the entries of a server and an account are kept. Touches nothing before its first use. */
+  storeOf(place: OutboxPlace): OutboxStore;
+  open(parts: OutboxParts): Outbox;
+}
+
 /** @typeParam Own - the options that only this platform's links have (TLS, the HTTP version). */
 export interface Platform<Own = unknown> {
   readonly clock: Clock;
   readonly random: Random;
   /** A new client with connections of its own; it opens none before its first request. */
   openHttp(options: HttpOptions, own: Own): HttpClient;
-  /**
-   * Commands that wait; absent on a platform without it. Given by the platform, so that a program for one that
-   * has none does not carry its code.
-   */
-  readonly outbox?: {
-    /** Where the entries of a server and an account are kept. Touches nothing before its first use. */
-    storeOf(place: OutboxPlace): OutboxStore;
-    open(parts: OutboxParts): Outbox;
-  };
+  /** Absent on a platform without files; a link's options may bring one. */
+  readonly outbox?: OutboxHome;
   /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
   onWake(fn: () => void): () => void;
 }

@@ -13,6 +13,7 @@ const promised: Readonly<Record<string, readonly string[]>> = {
   holdfast: ["linkOf", "HoldfastError", "linkLine", "reasons", "SignInGone", "Code", "defaultTiming"],
   "holdfast/node": ["linkOf", "nodePlatform", "HoldfastError"],
   "holdfast/web": ["linkOf", "webPlatform", "HoldfastError"],
+  "holdfast/web/outbox": ["indexedDbOutbox"],
   "holdfast/server": ["createServer", "engine", "memoryStore", "defaultLimits"],
   "holdfast/server/sqlite": ["sqliteStore"],
   "holdfast/codec": [],
