@@ -192,6 +192,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       canRefresh: this.#env.signIn.canRefresh,
       mayHaveRun: this.#mayHaveRun,
       noServer: this.#endsWithoutServer(end),
+      tick: this.#definition.kind === "heartbeat",
     });
     const waitMs = next.kind === "wait" ? this.#waitMs(next.hintMs, next.throttled) : undefined;
     if (!silent) this.#env.tryEnded(end, waitMs);
