@@ -10,6 +10,8 @@
  * | unauthenticated | once per call: a fresh token; then the end |
  * | refusal, not holdfast, the program's own fault | the end |
  *
+ * A heartbeat's tick ends at its first fault: the next tick is the new try.
+ *
  * Source: design "One rule for a new try".
  */
 import type { ClientReason, Mark, Outcome } from "../base/reasons.ts";
@@ -40,11 +42,14 @@ export interface CallFacts {
   readonly mayHaveRun: boolean;
   /** Nothing listens at a loopback address that never answered this process. */
   readonly noServer: boolean;
+  /** A tick of a heartbeat. Absent: false. */
+  readonly tick?: boolean;
 }
 
 export function nextStep(end: Exclude<TryEnd, { kind: "reply" }>, facts: CallFacts): Next {
   switch (end.kind) {
     case "connection-fault":
+      if (facts.tick === true) return over(end.fault.sent ? "unknown" : "not-run", "NO_REPLY");
       if (facts.noServer) return over(notSettled(facts), "NO_SERVER");
       if (facts.delivery === "atMostOnce" && end.fault.sent) return over("unknown", "NO_REPLY");
       return { kind: "reconnect" };
@@ -63,7 +68,7 @@ export function nextStep(end: Exclude<TryEnd, { kind: "reply" }>, facts: CallFac
 }
 
 function afterServerFault(end: Extract<TryEnd, { kind: "server-fault" }>, facts: CallFacts): Next {
-  if (end.never) return over(notSettled(facts), undefined);
+  if (end.never || facts.tick === true) return over(notSettled(facts), undefined);
   if (facts.delivery === "atMostOnce" && end.mayHaveRun) {
     // Most of these were refused before the handler; only the code can say so, and it does not prove it.
     return over("unknown", undefined);
