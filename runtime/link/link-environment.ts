@@ -82,7 +82,7 @@ export class LinkEnvironment implements CallEnvironment {
   readonly #baseUrl: string;
   readonly #view: LinkView;
   #ending = new AbortController();
-  #closed = false;
+  readonly #closing = new AbortController();
   #seen = false;
   /** After a new sign-in, until the first answer: that answer ends `refused`. */
   #readmitting = false;
@@ -205,14 +205,14 @@ export class LinkEnvironment implements CallEnvironment {
   signInAgain(): void {
     this.signIn.restart();
     this.#tag = undefined;
-    if (this.#closed || !this.#ending.signal.aborted) return;
+    if (this.closing.aborted || !this.#ending.signal.aborted) return;
     this.#readmitting = true;
     this.#ending = new AbortController();
   }
 
-  /** Whether the link is closed for good, and not only refused. */
-  get closed(): boolean {
-    return this.#closed;
+  /** Aborts when the link is closed for good, and not when it is only refused. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** Calls `fn` when the network may be back, until the returned function is called. */
@@ -222,8 +222,8 @@ export class LinkEnvironment implements CallEnvironment {
 
   /** False when it was closed already. */
   close(): boolean {
-    if (this.#closed) return false;
-    this.#closed = true;
+    if (this.closing.aborted) return false;
+    this.#closing.abort();
     this.#ending.abort(reasonError("LINK_CLOSED"));
     this.gate.close();
     return true;

@@ -32,8 +32,8 @@ export interface Heartbeat extends AsyncDisposable {
 
 /** What it needs of its link. */
 export interface HeartEnvironment extends CallEnvironment {
-  /** Whether the link is closed for good. */
-  readonly closed: boolean;
+  /** Aborts when the link is closed for good. While it is refused, ticks fail at once and send nothing. */
+  readonly closing: AbortSignal;
   onWake(fn: () => void): () => void;
 }
 
@@ -79,7 +79,7 @@ class Beat<I extends DescMessage, O extends DescMessage> {
     this.#forget = [
       env.onWake(() => this.#tickSoon()),
       onAbort(options.signal, () => this.stop()),
-      onAbort(env.ending, () => this.#stopIfClosed()),
+      onAbort(env.closing, () => this.stop()),
     ];
     if (!this.#over.signal.aborted) this.#schedule(0);
   }
@@ -89,10 +89,6 @@ class Beat<I extends DescMessage, O extends DescMessage> {
     this.#timer?.cancel();
     // What aborted before it began calls this from its constructor.
     for (const forget of this.#forget ?? []) forget();
-  }
-
-  #stopIfClosed(): void {
-    if (this.#env.closed) this.stop();
   }
 
   /** The machine or the page is back: the server has heard nothing for long. */
@@ -131,7 +127,6 @@ class Beat<I extends DescMessage, O extends DescMessage> {
       if (!this.#over.signal.aborted && error instanceof Error) this.#tell(() => this.#options.onError?.(error));
     }
     this.#ticking = false;
-    if (this.#env.closed) this.stop();
     if (this.#over.signal.aborted) return;
     this.#schedule(Math.max(0, begunAt + this.#definition.everyMs - clock.monotonic()));
   }
