@@ -10,6 +10,7 @@ import type { TlsOptions } from "./dial.ts";
 import { fileOutbox } from "./file-outbox.ts";
 import { http1Client } from "./http1.ts";
 import { http2Client } from "./http2.ts";
+import { sleepWatch } from "./wake.ts";
 
 /** What only links of Node have. */
 export interface NodeLinkOptions {
@@ -34,6 +35,5 @@ export const nodePlatform: Platform<NodeLinkOptions> = {
       fileOutbox({ folder, server, account, random: systemRandom }),
     open: (parts) => new Outbox(parts),
   },
-  // A server or a command-line tool is told of no such thing; its next call probes.
-  onWake: () => () => undefined,
+  onWake: sleepWatch(systemClock),
 };
