@@ -7,7 +7,7 @@
  * Source: design "No storms"; reliability decision D27.
  */
 import type { ConnectError } from "@connectrpc/connect";
-import { type Clock, sleep } from "../runtime/base/clock.ts";
+import { type Clock, sleep, type Timer } from "../runtime/base/clock.ts";
 import { drainSignalMs } from "../runtime/base/constants.ts";
 import type { Log } from "../runtime/base/log.ts";
 import type { Random } from "../runtime/base/random.ts";
@@ -82,7 +82,7 @@ export class Closing {
   }
 
   async #close(withinMs: number): Promise<void> {
-    const { admission, listeners, clock, log } = this.#parts;
+    const { admission, listeners, log } = this.#parts;
     this.#spreadMs = spreadMsOf(
       [...listeners].reduce((sum, { connectionCount }) => sum + connectionCount, 0),
     );
@@ -91,7 +91,7 @@ export class Closing {
     admission.refuseWaiting(() => comeBack("DRAINING", this.#apart()));
     for (const listener of listeners) listener.drain(() => this.#apart());
     this.#parts.wires.drain(() => this.#apart());
-    const timers = [...this.#parts.streams.ends()].map((end) => clock.timer(this.#apart(), end));
+    const timers = this.#endStreams();
     const drained = withinMs > 0 && (await this.#within(withinMs, this.#drained()));
     for (const timer of timers) timer.cancel();
     if (!drained) await this.#abort(withinMs > 0);
@@ -99,6 +99,16 @@ export class Closing {
     for (const listener of listeners) await listener.close();
     await this.#parts.end();
     log.info("the server is closed", { drained });
+  }
+
+  /** A client that can be told comes back in its own time; for the others their ends are spread. */
+  #endStreams(): readonly Timer[] {
+    const { streams, clock } = this.#parts;
+    return streams.list().flatMap((stream) => {
+      if (!stream.resumes) return [clock.timer(this.#apart(), () => stream.end(0))];
+      stream.end(this.#apart());
+      return [];
+    });
   }
 
   async #drained(): Promise<void> {

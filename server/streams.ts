@@ -15,37 +15,42 @@ import type { ConnectionEnd, OpenConnections } from "./session/open-connections.
 import { StreamScope } from "./topic/stream-scope.ts";
 import type { WireGuest } from "./wire/greet.ts";
 
-/** Ends an open stream, as a reader that comes back expects it. One that resumes is told when: after so many ms. */
-export type EndStream = (afterMs?: number) => void;
+/** A stream that is open, for a drain to end it. */
+export interface OpenStream {
+  /** Whether its client can be told when to come back. */
+  readonly resumes: boolean;
+  /** Ends it, as a reader that comes back expects it. */
+  end(afterMs: number): void;
+}
 
 /** Streams that are open, so that a drain can end them. */
 export class OpenStreams {
-  readonly #ends = new Set<EndStream>();
+  readonly #open = new Set<OpenStream>();
   #idle: (() => void)[] = [];
 
   get openCount(): number {
-    return this.#ends.size;
+    return this.#open.size;
   }
 
-  /** How to end each open stream. */
-  ends(): Iterable<EndStream> {
-    return [...this.#ends];
+  /** Those that are open now. */
+  list(): readonly OpenStream[] {
+    return [...this.#open];
   }
 
-  add(end: EndStream): void {
-    this.#ends.add(end);
+  add(stream: OpenStream): void {
+    this.#open.add(stream);
   }
 
-  delete(end: EndStream): void {
-    this.#ends.delete(end);
-    if (this.#ends.size > 0) return;
+  delete(stream: OpenStream): void {
+    this.#open.delete(stream);
+    if (this.#open.size > 0) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
   }
 
   idle(): Promise<void> {
-    if (this.#ends.size === 0) return Promise.resolve();
+    if (this.#open.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 }
@@ -72,14 +77,14 @@ export function enroll(
   connections: OpenConnections,
   open: OpenStreams,
 ): { leave(): void } {
-  const end: EndStream = (afterMs = 0) => comeBack(afterMs);
+  const stream: OpenStream = { resumes: true, end: comeBack };
   const identity = { by: caller.by, space: key.space, session, until };
   // Whatever ends it, it comes back, and is authorised anew.
   const seat = connections.add({ kind: "stream", ...identity, end: () => comeBack(0) });
-  open.add(end);
+  open.add(stream);
   return {
     leave() {
-      open.delete(end);
+      open.delete(stream);
       seat.leave();
     },
   };
@@ -117,7 +122,8 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
     stop.abort();
     wake();
   };
-  open.add(end);
+  const stream: OpenStream = { resumes: false, end };
+  open.add(stream);
   let refusal: ConnectError | undefined;
   const seat = parts.connections.add({
     kind: "stream",
@@ -155,7 +161,7 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
   } catch (error) {
     throw errorOfThrow(error, definition, parts.log);
   } finally {
-    open.delete(end);
+    open.delete(stream);
     seat.leave();
     stop.abort();
     stop.unlink();

@@ -17,12 +17,13 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
 import { type Clock, systemClock } from "../../runtime/base/clock.ts";
 import { type Log, silentLog } from "../../runtime/base/log.ts";
+import type { Publish } from "../../runtime/base/topics.ts";
 import type { Store } from "../store/store.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { Copies } from "./copies.ts";
 import { boundMethods, type Command, commandsOf, handlerOf } from "./commands.ts";
 import { createFold } from "./fold.ts";
-import { type Applied, Listeners } from "./listeners.ts";
+import { type Applied, appliedOf, type Feed, Listeners } from "./listeners.ts";
 import { openLog } from "./open-log.ts";
 import { hasUnknownFields, RecordTypes } from "./record.ts";
 import type { AnyService, EngineRules, HandlersOf } from "./rules.ts";
@@ -63,9 +64,23 @@ export interface Engine<
   handlers(others: Omit<HandlersOf<Service>, Names>): HandlersOf<Service>;
   /**
    * Calls back for each command in their order, once it is durable and in {@link state}, and before it is
-   * answered. Gives the function that stops it.
+   * answered. Gives the function that stops it. What streams are to follow over a restart is published by
+   * {@link feed}: a process that ends between a commit and this call would leave it out.
    */
   subscribe(listener: (applied: Applied<MessageShape<Record>>) => void): () => void;
+  /**
+   * Publishes what each command did: calls back inside the transaction of a command that wrote records, and what is
+   * published there is in the same commit. Followers of a durable topic have each item once and in order, whatever
+   * ends when. What `feed` throws undoes the command. Called once for a command, and not at a start. Gives the function
+   * that stops it.
+   *
+   * ```ts
+   * board.feed(({ records }, { publish }) => {
+   *   for (const record of records) publish(happened, itemOf(record));
+   * });
+   * ```
+   */
+  feed(feed: Feed<MessageShape<Record>, MessageShape<State>>): () => void;
   /** Makes a checkpoint now. Rejects with the store's error. */
   checkpoint(): Promise<void>;
 }
@@ -169,7 +184,12 @@ async function openEngine<
     checkpoints.passed();
     listeners.tell(envelope);
   };
-  const writer = new Writer({ name, store, log, tx, copies, types, clock, says, durable });
+  const feeds = new Set<Feed<MessageShape<Record>, MessageShape<State>>>();
+  const feed = (envelope: RecordEnvelope, publish: Publish): void => {
+    const { state } = copies.working;
+    for (const each of feeds) each(appliedOf(envelope, types), { state, publish });
+  };
+  const writer = new Writer({ name, store, log, tx, copies, types, clock, says, feed, durable });
   return {
     get state() {
       return copies.written.state;
@@ -189,6 +209,10 @@ async function openEngine<
       } as HandlersOf<Service>;
     },
     subscribe: (listener) => listeners.add(listener),
+    feed(each) {
+      feeds.add(each);
+      return () => void feeds.delete(each);
+    },
     checkpoint: () => checkpoints.make(),
   };
 }

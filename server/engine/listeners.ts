@@ -1,6 +1,7 @@
-/** Who hears of each command once it is durable. */
+/** Who hears of each command: feeds inside its transaction, listeners once it is durable. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
+import type { Publish } from "../../runtime/base/topics.ts";
 import { originOf } from "./fold.ts";
 import type { RecordTypes } from "./record.ts";
 import type { Origin } from "./rules.ts";
@@ -15,6 +16,31 @@ export interface Applied<Record> {
   /** In the order in which they were applied. Empty for a refused command, and one that came to nothing. */
   readonly records: readonly Record[];
   readonly refused: boolean;
+}
+
+/** What a feed gets beside what was applied. */
+export interface FeedContext<State> {
+  /** The state with this command and all before it. Look at it, and never change it. */
+  readonly state: State;
+  /** Publishes in the command's transaction. */
+  readonly publish: Publish;
+}
+
+/** Publishes what a command did. */
+export type Feed<Record, State> = (applied: Applied<Record>, context: FeedContext<State>) => void;
+
+/** What happened in an envelope. Its records are new ones, since who gets them may keep and change them. */
+export function appliedOf<Record extends DescMessage>(
+  envelope: RecordEnvelope,
+  types: Pick<RecordTypes<Record>, "decode">,
+): Applied<MessageShape<Record>> {
+  return {
+    origin: originOf(envelope),
+    command: envelope.command,
+    callId: envelope.call?.id,
+    records: envelope.records.map((record) => types.decode(record)),
+    refused: envelope.refusal !== undefined,
+  };
 }
 
 type Listener<Record> = (applied: Applied<Record>) => void;
@@ -38,14 +64,7 @@ export class Listeners<Record extends DescMessage> {
   tell(envelope: RecordEnvelope): void {
     for (const listener of this.#listeners) {
       try {
-        // Records of its own for each, since a listener may keep and change what it gets.
-        listener({
-          origin: originOf(envelope),
-          command: envelope.command,
-          callId: envelope.call?.id,
-          records: envelope.records.map((record) => this.#types.decode(record)),
-          refused: envelope.refusal !== undefined,
-        });
+        listener(appliedOf(envelope, this.#types));
       } catch (error) {
         this.#failed(error);
       }

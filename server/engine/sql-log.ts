@@ -5,37 +5,6 @@
 import type { SqlDatabase } from "../store/sql-database.ts";
 import { type CheckpointRow, checkpointsKept, type EngineLog, type LogRow } from "./log.ts";
 
-// All engines of a file share the tables. A call is found by its name, so the calls of the last day need no
-// place in memory and none in a checkpoint; rows without one do not burden the index.
-const tables = `
-  CREATE TABLE IF NOT EXISTS holdfast_log (
-    engine TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    at_ms INTEGER NOT NULL,
-    call TEXT,
-    envelope BLOB NOT NULL,
-    crc INTEGER NOT NULL,
-    PRIMARY KEY (engine, seq)
-  ) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS holdfast_log_by_call ON holdfast_log (engine, call, seq) WHERE call IS NOT NULL;
-  CREATE TABLE IF NOT EXISTS holdfast_log_aside (
-    engine TEXT NOT NULL,
-    set_aside_at_ms INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    at_ms INTEGER NOT NULL,
-    call TEXT,
-    envelope BLOB NOT NULL,
-    crc INTEGER NOT NULL
-  );
-  CREATE TABLE IF NOT EXISTS holdfast_log_checkpoints (
-    engine TEXT NOT NULL,
-    seq INTEGER NOT NULL,
-    checkpoint BLOB NOT NULL,
-    crc INTEGER NOT NULL,
-    PRIMARY KEY (engine, seq)
-  );
-`;
-
 interface SqlRow {
   readonly seq: number;
   readonly at_ms: number;
@@ -50,9 +19,8 @@ interface SqlCheckpoint {
   readonly crc: number;
 }
 
-/** Opens an engine's log in a database, inside a transaction, and makes its tables where they are missing. */
+/** Opens an engine's log in a database, inside a transaction. Its tables are the store's to make, with its own. */
 export function sqlLog(database: SqlDatabase, engine: string): EngineLog {
-  database.exec(tables);
   const last = database.prepare(
     `SELECT max(
        coalesce((SELECT max(seq) FROM holdfast_log WHERE engine = ?), 0),

@@ -24,6 +24,7 @@ import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { CommandContext } from "../../runtime/base/handlers.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
+import type { Publish } from "../../runtime/base/topics.ts";
 import type { CallKey, Store } from "../store/store.ts";
 import type { Copies } from "./copies.ts";
 import type { EngineLog } from "./log.ts";
@@ -44,6 +45,8 @@ export interface WriterParts {
   readonly types: Pick<RecordTypes<DescMessage>, "encode" | "decode">;
   readonly clock: Clock;
   readonly says: Log;
+  /** Publishes what a command did, inside its transaction; the working state has it. */
+  readonly feed: (envelope: RecordEnvelope, publish: Publish) => void;
   /** Told of each envelope when it is durable and in the written state, in their order. */
   readonly durable: (envelope: RecordEnvelope) => void;
 }
@@ -92,7 +95,7 @@ export class Writer {
   async #run(one: Try): Promise<Message> {
     if (this.#broken !== undefined) throw this.#broken;
     try {
-      const reply = await one.context.transaction((tx) => this.#decide(one, tx));
+      const reply = await one.context.transaction((tx, publish) => this.#decide(one, tx, publish));
       if (one.decided !== undefined) this.#stands(one.decided);
       return reply;
     } catch (error) {
@@ -103,7 +106,7 @@ export class Writer {
   }
 
   /** Decides a command on the working state; inside its transaction. Gives its reply. */
-  #decide(one: Try, tx: unknown): Message {
+  #decide(one: Try, tx: unknown, publish: Publish): Message {
     const { copies, log, types, clock, name } = this.#parts;
     const { rules, request, context, key } = one;
     if (tx !== this.#parts.tx) {
@@ -132,6 +135,7 @@ export class Writer {
       log.append(rowOfEnvelope(envelope));
       copies.decide(envelope);
     }
+    if (records.length > 0) this.#parts.feed(envelope, publish);
     return this.#reply(one, { envelope, note: note ?? rules.note }, copies.working.state);
   }
 
