@@ -3,6 +3,9 @@ import type { Log, Server, ServerOptions, Store } from "holdfast/server";
 import { createServer } from "holdfast/server";
 import { Board } from "./gen/board/v1/board_holdfast.ts";
 import { ItemState } from "./gen/board/v1/board_pb.ts";
+import { happenings, talk } from "./happenings.ts";
+import { Nudges } from "./nudges.ts";
+import { presences } from "./presence.ts";
 import { boardRules, findItem, who } from "./rules.ts";
 import { Typing } from "./typing.ts";
 
@@ -30,19 +33,30 @@ export async function boardServer(options: BoardOptions, onRun?: OnRun): Promise
     board.subscribe(({ command, callId }) => onRun(command.split(".").at(-1)?.toLowerCase() ?? "", callId));
   }
   const typing = new Typing();
+  const nudges = new Nudges();
   const handlers = board.handlers({
     list: ({ all }, { clock }) => {
-      const items = Object.values(board.state.items).reverse();
-      const shown = items.filter((item) => all || item.state !== ItemState.CLOSED);
-      return { items: shown.map((item) => ({ ...item, typing: typing.on(item.id, clock.now()) })) };
+      const shown = Object.values(board.state.items).filter((item) => all || item.state !== ItemState.CLOSED);
+      const items = shown.map((item) => ({ ...item, typing: typing.on(item.id, clock.now()) }));
+      return { items: items.reverse(), seq: board.seq };
     },
     typing: ({ id }, context) => {
       typing.note(findItem(board.state, id).id, who(context), context.clock.now());
       return {};
     },
+    nudge: ({ id }, context) => {
+      const { heldBy } = findItem(board.state, id);
+      if (heldBy !== "") nudges.add(heldBy, id, who(context), context.clock.now());
+      return {};
+    },
+    tail: ({ after }, { numbered }) => numbered(happenings(board, after)),
+    chat: ({ id }, { numbered }) => numbered(talk(board, findItem(board.state, id).id)),
+    alive: ({ askedUpTo }, context) => ({ asks: nudges.for(who(context), askedUpTo, context.clock.now()) }),
+    who: () => ({ present: presences(server.sessions()) }),
   });
-  return createServer({ authenticate: ({ token }) => nameFromToken(token), ...options }).implement(
+  const server = createServer({ authenticate: ({ token }) => nameFromToken(token), ...options }).implement(
     Board,
     handlers,
   );
+  return server;
 }

@@ -8,7 +8,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError } from "holdfast";
 import { engine, type HandleContext } from "holdfast/server";
 import { Board } from "./gen/board/v1/board_holdfast.ts";
-import { type Item, ItemSchema, ItemState } from "./gen/board/v1/board_pb.ts";
+import { Deed, type Item, ItemSchema, ItemState } from "./gen/board/v1/board_pb.ts";
 import {
   type BoardState,
   BoardStateSchema,
@@ -16,9 +16,12 @@ import {
   ClosedSchema,
   PostedSchema,
   ReleasedSchema,
+  SaidSchema,
 } from "./gen/board/v1/state_pb.ts";
+import { happened, said } from "./happenings.ts";
 
 const titleLengthMost = 200;
+const sayingLengthMost = 1_000;
 
 export function who({ caller }: Pick<HandleContext, "caller">): string {
   return caller.by ?? "somebody";
@@ -26,14 +29,11 @@ export function who({ caller }: Pick<HandleContext, "caller">): string {
 
 export const boardRules = engine(Board, {
   state: BoardStateSchema,
-  records: [PostedSchema, ClaimedSchema, ReleasedSchema, ClosedSchema],
+  records: [PostedSchema, ClaimedSchema, ReleasedSchema, ClosedSchema, SaidSchema],
   commands: {
     post: {
       handle(state, { title }) {
-        const text = title.trim();
-        if (text === "" || text.length > titleLengthMost) {
-          throw new ConnectError(`a title has 1 to ${titleLengthMost} characters`, Code.InvalidArgument);
-        }
+        const text = checked("a title", title, titleLengthMost);
         return { records: [create(PostedSchema, { id: `issue-${state.postedCount + 1}`, title: text })] };
       },
       reply: (state, { records }) => itemOf(state, records[0]?.id),
@@ -63,8 +63,18 @@ export const boardRules = engine(Board, {
       },
       reply: (state, { request }) => itemOf(state, request.id),
     },
+    say: {
+      handle(state, { id, text }) {
+        findItem(state, id);
+        return {
+          records: [create(SaidSchema, { id, text: checked("what is said", text, sayingLengthMost) })],
+        };
+      },
+      reply: () => ({}),
+    },
   },
-  apply(state, record, { by = "somebody", atMs }) {
+  apply(state, record, origin) {
+    const { by = "somebody", atMs } = origin;
     if (record.$typeName === "board.v1.Posted") {
       state.postedCount += 1;
       state.items[record.id] = create(ItemSchema, {
@@ -74,24 +84,41 @@ export const boardRules = engine(Board, {
         postedBy: by,
         postedAt: timestampFromMs(atMs),
       });
+      happened(state, { deed: Deed.POSTED, item: findItem(state, record.id) }, origin);
       return;
     }
     const item = findItem(state, record.id);
+    let deed: Deed;
     switch (record.$typeName) {
       case "board.v1.Claimed":
+        deed = Deed.CLAIMED;
         item.state = ItemState.CLAIMED;
         item.heldBy = by;
         break;
       case "board.v1.Released":
+        deed = Deed.RELEASED;
         item.state = ItemState.OPEN;
         item.heldBy = "";
         break;
       case "board.v1.Closed":
+        deed = Deed.CLOSED;
         item.state = ItemState.CLOSED;
         break;
+      case "board.v1.Said":
+        said(state, record.id, record.text, origin);
+        happened(state, { deed: Deed.SAID, item, text: record.text }, origin);
+        return;
     }
+    happened(state, { deed, item }, origin);
   },
 });
+
+/** @throws ConnectError invalid_argument */
+function checked(what: string, given: string, lengthMost: number): string {
+  const text = given.trim();
+  if (text !== "" && text.length <= lengthMost) return text;
+  throw new ConnectError(`${what} has 1 to ${lengthMost} characters`, Code.InvalidArgument);
+}
 
 /** @throws ConnectError not_found */
 export function findItem(state: BoardState, id: string): Item {

@@ -7,7 +7,7 @@ import { Board } from "../../examples/board/gen/board/v1/board_holdfast.ts";
 import { boardRules } from "../../examples/board/rules.ts";
 import { createServer, memoryStore, type ServerOptions, type Store } from "../../server/index.ts";
 import { sqliteStore } from "../../server/sqlite/index.ts";
-import { type BoardEngine } from "./engine-world.ts";
+import { type BoardEngine, notOfTheEngine } from "./engine-world.ts";
 
 interface Served extends AsyncDisposable {
   readonly board: BoardEngine;
@@ -30,7 +30,7 @@ async function serve(store: Store, limits: ServerOptions["limits"] = {}): Promis
     store,
     limits,
     authenticate: ({ token }) => (token === undefined ? undefined : { by: token }),
-  }).implement(Board, board.handlers({ list: () => ({}), typing: () => ({}) }));
+  }).implement(Board, board.handlers(notOfTheEngine));
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });
   return {
     board,

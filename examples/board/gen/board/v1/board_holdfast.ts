@@ -4,8 +4,9 @@
 // @generated from file board/v1/board.proto (package board.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, HandlerContext, MessageInitShape, QueryDefinition, ServiceDefinition, SignalDefinition } from "holdfast/generated-v1";
-import type { ClaimRequest, ClaimRequestSchema, ClaimResponse, ClaimResponseSchema, CloseRequest, CloseRequestSchema, CloseResponse, CloseResponseSchema, ListRequest, ListRequestSchema, ListResponse, ListResponseSchema, PostRequest, PostRequestSchema, PostResponse, PostResponseSchema, ReleaseRequest, ReleaseRequestSchema, ReleaseResponse, ReleaseResponseSchema, TypingRequest, TypingRequestSchema } from "./board_pb.ts";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import { resumable } from "holdfast/generated-v1";
+import type { AliveRequest, AliveRequestSchema, AliveResponse, AliveResponseSchema, ChatRequest, ChatRequestSchema, ChatResponse, ChatResponseSchema, ClaimRequest, ClaimRequestSchema, ClaimResponse, ClaimResponseSchema, CloseRequest, CloseRequestSchema, CloseResponse, CloseResponseSchema, ListRequest, ListRequestSchema, ListResponse, ListResponseSchema, NudgeRequest, NudgeRequestSchema, PostRequest, PostRequestSchema, PostResponse, PostResponseSchema, ReleaseRequest, ReleaseRequestSchema, ReleaseResponse, ReleaseResponseSchema, SayRequest, SayRequestSchema, SayResponse, SayResponseSchema, TailRequest, TailRequestSchema, TailResponse, TailResponseSchema, TypingRequest, TypingRequestSchema, WhoRequest, WhoRequestSchema, WhoResponse, WhoResponseSchema } from "./board_pb.ts";
 import { BoardService } from "./board_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
 
@@ -59,13 +60,61 @@ export interface BoardClient {
    */
   close(request: MessageInitShape<typeof CloseRequestSchema>, options?: CallOptions): Promise<CloseResponse>;
   /**
-   * Somebody is writing a note on an item.
+   * Says something about an item.
+   *
+   * Command: runs once, the link's budget, then the outbox.
+   *
+   * @generated from rpc board.v1.BoardService.Say
+   */
+  say(request: MessageInitShape<typeof SayRequestSchema>, options?: CallOptions): Promise<SayResponse>;
+  /**
+   * Somebody is writing about an item.
    *
    * Signal: budget 2 s.
    *
    * @generated from rpc board.v1.BoardService.Typing
    */
   typing(request: MessageInitShape<typeof TypingRequestSchema>, options?: CallOptions): Promise<Empty>;
+  /**
+   * Asks whoever holds an item for news of it, in the reply to their next sign of life.
+   *
+   * Signal: the link's short budget.
+   *
+   * @generated from rpc board.v1.BoardService.Nudge
+   */
+  nudge(request: MessageInitShape<typeof NudgeRequestSchema>, options?: CallOptions): Promise<Empty>;
+  /**
+   * What happens on the board, as it happens.
+   *
+   * Stream: keeps 1024 items, room for 256, idle after 45 s.
+   *
+   * @generated from rpc board.v1.BoardService.Tail
+   */
+  tail<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof TailRequestSchema>, options?: StreamOptions<$Gaps>): ResumableStream<TailResponse, $Gaps>;
+  /**
+   * What is said about an item: the last of it, then what is said from now on.
+   *
+   * Stream: keeps 200 items, room for 100, idle after 45 s.
+   *
+   * @generated from rpc board.v1.BoardService.Chat
+   */
+  chat<$Gaps extends GapMode = "tell">(request: MessageInitShape<typeof ChatRequestSchema>, options?: StreamOptions<$Gaps>): ResumableStream<ChatResponse, $Gaps>;
+  /**
+   * The sign of life of a program that runs on.
+   *
+   * Heartbeat: every 30 s, gone after 180 s.
+   *
+   * @generated from rpc board.v1.BoardService.Alive
+   */
+  alive(request: MessageInitShape<typeof AliveRequestSchema>, options?: CallOptions): Promise<AliveResponse>;
+  /**
+   * Who is there.
+   *
+   * Query: budget 10 s.
+   *
+   * @generated from rpc board.v1.BoardService.Who
+   */
+  who(request: MessageInitShape<typeof WhoRequestSchema>, options?: CallOptions): Promise<WhoResponse>;
 }
 
 /**
@@ -78,7 +127,13 @@ export function boardClient(link: Calls): BoardClient {
     claim: (request, options) => link.call(Board.claim, request, options),
     release: (request, options) => link.call(Board.release, request, options),
     close: (request, options) => link.call(Board.close, request, options),
+    say: (request, options) => link.call(Board.say, request, options),
     typing: (request, options) => link.call(Board.typing, request, options),
+    nudge: (request, options) => link.call(Board.nudge, request, options),
+    tail: (request, options) => link.stream(Board.tail, request, options),
+    chat: (request, options) => link.stream(Board.chat, request, options),
+    alive: (request, options) => link.call(Board.alive, request, options),
+    who: (request, options) => link.call(Board.who, request, options),
   };
 }
 
@@ -142,7 +197,18 @@ export interface BoardHandlers {
     context: CommandContext,
   ): Promise<MessageInitShape<typeof CloseResponseSchema>> | MessageInitShape<typeof CloseResponseSchema>;
   /**
-   * Somebody is writing a note on an item.
+   * Says something about an item.
+   *
+   * Command: runs once, the link's budget, then the outbox.
+   *
+   * @generated from rpc board.v1.BoardService.Say
+   */
+  say(
+    request: SayRequest,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof SayResponseSchema>> | MessageInitShape<typeof SayResponseSchema>;
+  /**
+   * Somebody is writing about an item.
    *
    * Signal: budget 2 s.
    *
@@ -152,6 +218,61 @@ export interface BoardHandlers {
     request: TypingRequest,
     context: HandlerContext,
   ): Promise<MessageInitShape<typeof EmptySchema>> | MessageInitShape<typeof EmptySchema>;
+  /**
+   * Asks whoever holds an item for news of it, in the reply to their next sign of life.
+   *
+   * Signal: the link's short budget.
+   *
+   * @generated from rpc board.v1.BoardService.Nudge
+   */
+  nudge(
+    request: NudgeRequest,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof EmptySchema>> | MessageInitShape<typeof EmptySchema>;
+  /**
+   * What happens on the board, as it happens.
+   *
+   * Stream: keeps 1024 items, room for 256, idle after 45 s.
+   *
+   * @generated from rpc board.v1.BoardService.Tail
+   */
+  tail(
+    request: TailRequest,
+    context: StreamContext,
+  ): Promise<AsyncIterable<MessageInitShape<typeof TailResponseSchema>>> | AsyncIterable<MessageInitShape<typeof TailResponseSchema>>;
+  /**
+   * What is said about an item: the last of it, then what is said from now on.
+   *
+   * Stream: keeps 200 items, room for 100, idle after 45 s.
+   *
+   * @generated from rpc board.v1.BoardService.Chat
+   */
+  chat(
+    request: ChatRequest,
+    context: StreamContext,
+  ): Promise<AsyncIterable<MessageInitShape<typeof ChatResponseSchema>>> | AsyncIterable<MessageInitShape<typeof ChatResponseSchema>>;
+  /**
+   * The sign of life of a program that runs on.
+   *
+   * Heartbeat: every 30 s, gone after 180 s.
+   *
+   * @generated from rpc board.v1.BoardService.Alive
+   */
+  alive(
+    request: AliveRequest,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof AliveResponseSchema>> | MessageInitShape<typeof AliveResponseSchema>;
+  /**
+   * Who is there.
+   *
+   * Query: budget 10 s.
+   *
+   * @generated from rpc board.v1.BoardService.Who
+   */
+  who(
+    request: WhoRequest,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof WhoResponseSchema>> | MessageInitShape<typeof WhoResponseSchema>;
 }
 
 /**
@@ -163,7 +284,13 @@ export type BoardMethods = {
   readonly claim: CommandDefinition<typeof ClaimRequestSchema, typeof ClaimResponseSchema>;
   readonly release: CommandDefinition<typeof ReleaseRequestSchema, typeof ReleaseResponseSchema>;
   readonly close: CommandDefinition<typeof CloseRequestSchema, typeof CloseResponseSchema>;
+  readonly say: CommandDefinition<typeof SayRequestSchema, typeof SayResponseSchema>;
   readonly typing: SignalDefinition<typeof TypingRequestSchema, typeof EmptySchema>;
+  readonly nudge: SignalDefinition<typeof NudgeRequestSchema, typeof EmptySchema>;
+  readonly tail: StreamDefinition<typeof TailRequestSchema, typeof TailResponseSchema>;
+  readonly chat: StreamDefinition<typeof ChatRequestSchema, typeof ChatResponseSchema>;
+  readonly alive: HeartbeatDefinition<typeof AliveRequestSchema, typeof AliveResponseSchema>;
+  readonly who: QueryDefinition<typeof WhoRequestSchema, typeof WhoResponseSchema>;
 };
 
 /**
@@ -203,10 +330,46 @@ const boardMethods: BoardMethods = {
     outbox: "late",
     merge: true,
   },
+  say: {
+    kind: "command",
+    method: BoardService.method.say,
+    outbox: "late",
+  },
   typing: {
     kind: "signal",
     method: BoardService.method.typing,
     budgetMs: 2000,
+  },
+  nudge: {
+    kind: "signal",
+    method: BoardService.method.nudge,
+  },
+  tail: {
+    kind: "stream",
+    method: BoardService.method.tail,
+    keepCount: 1024,
+    roomCount: 256,
+    idleMs: 45000,
+    follower: resumable,
+  },
+  chat: {
+    kind: "stream",
+    method: BoardService.method.chat,
+    keepCount: 200,
+    roomCount: 100,
+    idleMs: 45000,
+    follower: resumable,
+  },
+  alive: {
+    kind: "heartbeat",
+    method: BoardService.method.alive,
+    everyMs: 30000,
+    goneAfterMs: 180000,
+  },
+  who: {
+    kind: "query",
+    method: BoardService.method.who,
+    budgetMs: 10000,
   },
 };
 

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file board/v1/board.proto.
  */
 export const file_board_v1_board: GenFile = /*@__PURE__*/
-  fileDesc("ChRib2FyZC92MS9ib2FyZC5wcm90bxIIYm9hcmQudjEiqAEKBEl0ZW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIgoFc3RhdGUYAyABKA4yEy5ib2FyZC52MS5JdGVtU3RhdGUSEQoJcG9zdGVkX2J5GAQgASgJEi0KCXBvc3RlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHaGVsZF9ieRgGIAEoCRIOCgZ0eXBpbmcYByABKAkiGgoLTGlzdFJlcXVlc3QSCwoDYWxsGAEgASgIIi0KDExpc3RSZXNwb25zZRIdCgVpdGVtcxgBIAMoCzIOLmJvYXJkLnYxLkl0ZW0iHAoLUG9zdFJlcXVlc3QSDQoFdGl0bGUYASABKAkiLAoMUG9zdFJlc3BvbnNlEhwKBGl0ZW0YASABKAsyDi5ib2FyZC52MS5JdGVtIhoKDENsYWltUmVxdWVzdBIKCgJpZBgBIAEoCSI7Cg1DbGFpbVJlc3BvbnNlEhwKBGl0ZW0YASABKAsyDi5ib2FyZC52MS5JdGVtEgwKBG5vdGUYAiABKAkiHAoOUmVsZWFzZVJlcXVlc3QSCgoCaWQYASABKAkiLwoPUmVsZWFzZVJlc3BvbnNlEhwKBGl0ZW0YASABKAsyDi5ib2FyZC52MS5JdGVtIhoKDENsb3NlUmVxdWVzdBIKCgJpZBgBIAEoCSItCg1DbG9zZVJlc3BvbnNlEhwKBGl0ZW0YASABKAsyDi5ib2FyZC52MS5JdGVtIhsKDVR5cGluZ1JlcXVlc3QSCgoCaWQYASABKAkqawoJSXRlbVN0YXRlEhoKFklURU1fU1RBVEVfVU5TUEVDSUZJRUQQABITCg9JVEVNX1NUQVRFX09QRU4QARIWChJJVEVNX1NUQVRFX0NMQUlNRUQQAhIVChFJVEVNX1NUQVRFX0NMT1NFRBADMqADCgxCb2FyZFNlcnZpY2USQgoETGlzdBIVLmJvYXJkLnYxLkxpc3RSZXF1ZXN0GhYuYm9hcmQudjEuTGlzdFJlc3BvbnNlIguQAgGK4hgECgIIChI7CgRQb3N0EhUuYm9hcmQudjEuUG9zdFJlcXVlc3QaFi5ib2FyZC52MS5Qb3N0UmVzcG9uc2UiBJLiGAASQAoFQ2xhaW0SFi5ib2FyZC52MS5DbGFpbVJlcXVlc3QaFy5ib2FyZC52MS5DbGFpbVJlc3BvbnNlIgaS4hgCIAESRgoHUmVsZWFzZRIYLmJvYXJkLnYxLlJlbGVhc2VSZXF1ZXN0GhkuYm9hcmQudjEuUmVsZWFzZVJlc3BvbnNlIgaS4hgCIAESQAoFQ2xvc2USFi5ib2FyZC52MS5DbG9zZVJlcXVlc3QaFy5ib2FyZC52MS5DbG9zZVJlc3BvbnNlIgaS4hgCIAESQwoGVHlwaW5nEhcuYm9hcmQudjEuVHlwaW5nUmVxdWVzdBoWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eSIImuIYBAoCCAJCBoriGAIgAWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_timestamp, file_holdfast_v1_annotations]);
+  fileDesc("ChRib2FyZC92MS9ib2FyZC5wcm90bxIIYm9hcmQudjEiqAEKBEl0ZW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIgoFc3RhdGUYAyABKA4yEy5ib2FyZC52MS5JdGVtU3RhdGUSEQoJcG9zdGVkX2J5GAQgASgJEi0KCXBvc3RlZF9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHaGVsZF9ieRgGIAEoCRIOCgZ0eXBpbmcYByABKAkiGgoLTGlzdFJlcXVlc3QSCwoDYWxsGAEgASgIIjoKDExpc3RSZXNwb25zZRIdCgVpdGVtcxgBIAMoCzIOLmJvYXJkLnYxLkl0ZW0SCwoDc2VxGAIgASgNIhwKC1Bvc3RSZXF1ZXN0Eg0KBXRpdGxlGAEgASgJIiwKDFBvc3RSZXNwb25zZRIcCgRpdGVtGAEgASgLMg4uYm9hcmQudjEuSXRlbSIaCgxDbGFpbVJlcXVlc3QSCgoCaWQYASABKAkiOwoNQ2xhaW1SZXNwb25zZRIcCgRpdGVtGAEgASgLMg4uYm9hcmQudjEuSXRlbRIMCgRub3RlGAIgASgJIhwKDlJlbGVhc2VSZXF1ZXN0EgoKAmlkGAEgASgJIi8KD1JlbGVhc2VSZXNwb25zZRIcCgRpdGVtGAEgASgLMg4uYm9hcmQudjEuSXRlbSIaCgxDbG9zZVJlcXVlc3QSCgoCaWQYASABKAkiLQoNQ2xvc2VSZXNwb25zZRIcCgRpdGVtGAEgASgLMg4uYm9hcmQudjEuSXRlbSImCgpTYXlSZXF1ZXN0EgoKAmlkGAEgASgJEgwKBHRleHQYAiABKAkiDQoLU2F5UmVzcG9uc2UiGwoNVHlwaW5nUmVxdWVzdBIKCgJpZBgBIAEoCSIaCgxOdWRnZVJlcXVlc3QSCgoCaWQYASABKAkiKwoLVGFpbFJlcXVlc3QSEgoFYWZ0ZXIYASABKA1IAIgBAUIICgZfYWZ0ZXIijAEKDFRhaWxSZXNwb25zZRImCgJhdBgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASCgoCYnkYAiABKAkSHAoEZGVlZBgDIAEoDjIOLmJvYXJkLnYxLkRlZWQSHAoEaXRlbRgEIAEoCzIOLmJvYXJkLnYxLkl0ZW0SDAoEdGV4dBgFIAEoCSIZCgtDaGF0UmVxdWVzdBIKCgJpZBgBIAEoCSJQCgxDaGF0UmVzcG9uc2USJgoCYXQYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgoKAmJ5GAIgASgJEgwKBHRleHQYAyABKAkiMgoMQWxpdmVSZXF1ZXN0Eg0KBWRvaW5nGAEgASgJEhMKC2Fza2VkX3VwX3RvGAIgASgNIiwKDUFsaXZlUmVzcG9uc2USGwoEYXNrcxgBIAMoCzINLmJvYXJkLnYxLkFzayItCgNBc2sSDgoGbnVtYmVyGAEgASgNEgoKAmlkGAIgASgJEgoKAmJ5GAMgASgJIgwKCldob1JlcXVlc3QiMgoLV2hvUmVzcG9uc2USIwoHcHJlc2VudBgBIAMoCzISLmJvYXJkLnYxLlByZXNlbmNlInkKCFByZXNlbmNlEgoKAmJ5GAEgASgJEg0KBWRvaW5nGAIgASgJEi0KCWxhc3Rfc2VlbhgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDQoFcXVpZXQYBCABKAgSFAoMc3RyZWFtX2NvdW50GAUgASgNKmsKCUl0ZW1TdGF0ZRIaChZJVEVNX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPSVRFTV9TVEFURV9PUEVOEAESFgoSSVRFTV9TVEFURV9DTEFJTUVEEAISFQoRSVRFTV9TVEFURV9DTE9TRUQQAypyCgREZWVkEhQKEERFRURfVU5TUEVDSUZJRUQQABIPCgtERUVEX1BPU1RFRBABEhAKDERFRURfQ0xBSU1FRBACEhEKDURFRURfUkVMRUFTRUQQAxIPCgtERUVEX0NMT1NFRBAEEg0KCURFRURfU0FJRBAFMqMGCgxCb2FyZFNlcnZpY2USQgoETGlzdBIVLmJvYXJkLnYxLkxpc3RSZXF1ZXN0GhYuYm9hcmQudjEuTGlzdFJlc3BvbnNlIguQAgGK4hgECgIIChI7CgRQb3N0EhUuYm9hcmQudjEuUG9zdFJlcXVlc3QaFi5ib2FyZC52MS5Qb3N0UmVzcG9uc2UiBJLiGAASQAoFQ2xhaW0SFi5ib2FyZC52MS5DbGFpbVJlcXVlc3QaFy5ib2FyZC52MS5DbGFpbVJlc3BvbnNlIgaS4hgCIAESRgoHUmVsZWFzZRIYLmJvYXJkLnYxLlJlbGVhc2VSZXF1ZXN0GhkuYm9hcmQudjEuUmVsZWFzZVJlc3BvbnNlIgaS4hgCIAESQAoFQ2xvc2USFi5ib2FyZC52MS5DbG9zZVJlcXVlc3QaFy5ib2FyZC52MS5DbG9zZVJlc3BvbnNlIgaS4hgCIAESOAoDU2F5EhQuYm9hcmQudjEuU2F5UmVxdWVzdBoVLmJvYXJkLnYxLlNheVJlc3BvbnNlIgSS4hgAEkMKBlR5cGluZxIXLmJvYXJkLnYxLlR5cGluZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiCJriGAQKAggCEj0KBU51ZGdlEhYuYm9hcmQudjEuTnVkZ2VSZXF1ZXN0GhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5IgSa4hgAEkMKBFRhaWwSFS5ib2FyZC52MS5UYWlsUmVxdWVzdBoWLmJvYXJkLnYxLlRhaWxSZXNwb25zZSIKouIYBgiACBCAAjABEkIKBENoYXQSFS5ib2FyZC52MS5DaGF0UmVxdWVzdBoWLmJvYXJkLnYxLkNoYXRSZXNwb25zZSIJouIYBQjIARBkMAESPgoFQWxpdmUSFi5ib2FyZC52MS5BbGl2ZVJlcXVlc3QaFy5ib2FyZC52MS5BbGl2ZVJlc3BvbnNlIgSq4hgAEj8KA1dobxIULmJvYXJkLnYxLldob1JlcXVlc3QaFS5ib2FyZC52MS5XaG9SZXNwb25zZSILkAIBiuIYBAoCCApCBoriGAIgAWIGcHJvdG8z", [file_google_protobuf_empty, file_google_protobuf_timestamp, file_holdfast_v1_annotations]);
 
 /**
  * One thing to do.
@@ -58,7 +58,7 @@ export type Item = Message<"board.v1.Item"> & {
   heldBy: string;
 
   /**
-   * Who is writing a note on it now; empty when nobody is.
+   * Who is writing about it now; empty when nobody is.
    *
    * @generated from field: string typing = 7;
    */
@@ -99,6 +99,13 @@ export type ListResponse = Message<"board.v1.ListResponse"> & {
    * @generated from field: repeated board.v1.Item items = 1;
    */
   items: Item[];
+
+  /**
+   * What happened up to here is in it; what is tailed after this follows without a gap.
+   *
+   * @generated from field: uint32 seq = 2;
+   */
+  seq: number;
 };
 
 /**
@@ -256,6 +263,43 @@ export const CloseResponseSchema: GenMessage<CloseResponse> = /*@__PURE__*/
   messageDesc(file_board_v1_board, 10);
 
 /**
+ * @generated from message board.v1.SayRequest
+ */
+export type SayRequest = Message<"board.v1.SayRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * 1 to 1,000 characters.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message board.v1.SayRequest.
+ * Use `create(SayRequestSchema)` to create a new message.
+ */
+export const SayRequestSchema: GenMessage<SayRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 11);
+
+/**
+ * @generated from message board.v1.SayResponse
+ */
+export type SayResponse = Message<"board.v1.SayResponse"> & {
+};
+
+/**
+ * Describes the message board.v1.SayResponse.
+ * Use `create(SayResponseSchema)` to create a new message.
+ */
+export const SayResponseSchema: GenMessage<SayResponse> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 12);
+
+/**
  * @generated from message board.v1.TypingRequest
  */
 export type TypingRequest = Message<"board.v1.TypingRequest"> & {
@@ -270,7 +314,277 @@ export type TypingRequest = Message<"board.v1.TypingRequest"> & {
  * Use `create(TypingRequestSchema)` to create a new message.
  */
 export const TypingRequestSchema: GenMessage<TypingRequest> = /*@__PURE__*/
-  messageDesc(file_board_v1_board, 11);
+  messageDesc(file_board_v1_board, 13);
+
+/**
+ * @generated from message board.v1.NudgeRequest
+ */
+export type NudgeRequest = Message<"board.v1.NudgeRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message board.v1.NudgeRequest.
+ * Use `create(NudgeRequestSchema)` to create a new message.
+ */
+export const NudgeRequestSchema: GenMessage<NudgeRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 14);
+
+/**
+ * @generated from message board.v1.TailRequest
+ */
+export type TailRequest = Message<"board.v1.TailRequest"> & {
+  /**
+   * Begins behind this happening; absent: with the next one. A stream that is cut goes on by itself.
+   *
+   * @generated from field: optional uint32 after = 1;
+   */
+  after?: number | undefined;
+};
+
+/**
+ * Describes the message board.v1.TailRequest.
+ * Use `create(TailRequestSchema)` to create a new message.
+ */
+export const TailRequestSchema: GenMessage<TailRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 15);
+
+/**
+ * One thing that happened.
+ *
+ * @generated from message board.v1.TailResponse
+ */
+export type TailResponse = Message<"board.v1.TailResponse"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * @generated from field: board.v1.Deed deed = 3;
+   */
+  deed: Deed;
+
+  /**
+   * The item as it was then.
+   *
+   * @generated from field: board.v1.Item item = 4;
+   */
+  item?: Item | undefined;
+
+  /**
+   * What was said; else empty.
+   *
+   * @generated from field: string text = 5;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message board.v1.TailResponse.
+ * Use `create(TailResponseSchema)` to create a new message.
+ */
+export const TailResponseSchema: GenMessage<TailResponse> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 16);
+
+/**
+ * @generated from message board.v1.ChatRequest
+ */
+export type ChatRequest = Message<"board.v1.ChatRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message board.v1.ChatRequest.
+ * Use `create(ChatRequestSchema)` to create a new message.
+ */
+export const ChatRequestSchema: GenMessage<ChatRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 17);
+
+/**
+ * Something that was said.
+ *
+ * @generated from message board.v1.ChatResponse
+ */
+export type ChatResponse = Message<"board.v1.ChatResponse"> & {
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 1;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string by = 2;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message board.v1.ChatResponse.
+ * Use `create(ChatResponseSchema)` to create a new message.
+ */
+export const ChatResponseSchema: GenMessage<ChatResponse> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 18);
+
+/**
+ * @generated from message board.v1.AliveRequest
+ */
+export type AliveRequest = Message<"board.v1.AliveRequest"> & {
+  /**
+   * What the program does, such as "tail".
+   *
+   * @generated from field: string doing = 1;
+   */
+  doing: string;
+
+  /**
+   * Asks up to this number have been shown.
+   *
+   * @generated from field: uint32 asked_up_to = 2;
+   */
+  askedUpTo: number;
+};
+
+/**
+ * Describes the message board.v1.AliveRequest.
+ * Use `create(AliveRequestSchema)` to create a new message.
+ */
+export const AliveRequestSchema: GenMessage<AliveRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 19);
+
+/**
+ * @generated from message board.v1.AliveResponse
+ */
+export type AliveResponse = Message<"board.v1.AliveResponse"> & {
+  /**
+   * What others ask of this person: in each reply until a heartbeat says that it was shown.
+   *
+   * @generated from field: repeated board.v1.Ask asks = 1;
+   */
+  asks: Ask[];
+};
+
+/**
+ * Describes the message board.v1.AliveResponse.
+ * Use `create(AliveResponseSchema)` to create a new message.
+ */
+export const AliveResponseSchema: GenMessage<AliveResponse> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 20);
+
+/**
+ * Somebody wants news of an item.
+ *
+ * @generated from message board.v1.Ask
+ */
+export type Ask = Message<"board.v1.Ask"> & {
+  /**
+   * @generated from field: uint32 number = 1;
+   */
+  number: number;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string by = 3;
+   */
+  by: string;
+};
+
+/**
+ * Describes the message board.v1.Ask.
+ * Use `create(AskSchema)` to create a new message.
+ */
+export const AskSchema: GenMessage<Ask> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 21);
+
+/**
+ * @generated from message board.v1.WhoRequest
+ */
+export type WhoRequest = Message<"board.v1.WhoRequest"> & {
+};
+
+/**
+ * Describes the message board.v1.WhoRequest.
+ * Use `create(WhoRequestSchema)` to create a new message.
+ */
+export const WhoRequestSchema: GenMessage<WhoRequest> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 22);
+
+/**
+ * @generated from message board.v1.WhoResponse
+ */
+export type WhoResponse = Message<"board.v1.WhoResponse"> & {
+  /**
+   * @generated from field: repeated board.v1.Presence present = 1;
+   */
+  present: Presence[];
+};
+
+/**
+ * Describes the message board.v1.WhoResponse.
+ * Use `create(WhoResponseSchema)` to create a new message.
+ */
+export const WhoResponseSchema: GenMessage<WhoResponse> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 23);
+
+/**
+ * A program of somebody that runs on.
+ *
+ * @generated from message board.v1.Presence
+ */
+export type Presence = Message<"board.v1.Presence"> & {
+  /**
+   * @generated from field: string by = 1;
+   */
+  by: string;
+
+  /**
+   * @generated from field: string doing = 2;
+   */
+  doing: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp last_seen = 3;
+   */
+  lastSeen?: Timestamp | undefined;
+
+  /**
+   * Signs of life are missing.
+   *
+   * @generated from field: bool quiet = 4;
+   */
+  quiet: boolean;
+
+  /**
+   * @generated from field: uint32 stream_count = 5;
+   */
+  streamCount: number;
+};
+
+/**
+ * Describes the message board.v1.Presence.
+ * Use `create(PresenceSchema)` to create a new message.
+ */
+export const PresenceSchema: GenMessage<Presence> = /*@__PURE__*/
+  messageDesc(file_board_v1_board, 24);
 
 /**
  * Where an item stands.
@@ -311,6 +625,56 @@ export type ItemState = (typeof ItemState)[keyof typeof ItemState] | UnknownEnum
  */
 export const ItemStateSchema: GenEnum<ItemState> = /*@__PURE__*/
   enumDesc(file_board_v1_board, 0);
+
+/**
+ * What can happen to an item.
+ *
+ * @generated from enum board.v1.Deed
+ */
+export const Deed = {
+  /**
+   * @generated from enum value: DEED_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: DEED_POSTED = 1;
+   */
+  POSTED: 1,
+
+  /**
+   * @generated from enum value: DEED_CLAIMED = 2;
+   */
+  CLAIMED: 2,
+
+  /**
+   * @generated from enum value: DEED_RELEASED = 3;
+   */
+  RELEASED: 3,
+
+  /**
+   * @generated from enum value: DEED_CLOSED = 4;
+   */
+  CLOSED: 4,
+
+  /**
+   * @generated from enum value: DEED_SAID = 5;
+   */
+  SAID: 5,
+} as const;
+
+/**
+ * What can happen to an item.
+ *
+ * @generated from enum board.v1.Deed
+ */
+export type Deed = (typeof Deed)[keyof typeof Deed] | UnknownEnum;
+
+/**
+ * Describes the enum board.v1.Deed.
+ */
+export const DeedSchema: GenEnum<Deed> = /*@__PURE__*/
+  enumDesc(file_board_v1_board, 1);
 
 /**
  * A board of items: posted, claimed by one at a time, released or closed.
@@ -369,7 +733,17 @@ export const BoardService: GenService<{
     output: typeof CloseResponseSchema;
   },
   /**
-   * Somebody is writing a note on an item.
+   * Says something about an item.
+   *
+   * @generated from rpc board.v1.BoardService.Say
+   */
+  say: {
+    methodKind: "unary";
+    input: typeof SayRequestSchema;
+    output: typeof SayResponseSchema;
+  },
+  /**
+   * Somebody is writing about an item.
    *
    * @generated from rpc board.v1.BoardService.Typing
    */
@@ -377,6 +751,56 @@ export const BoardService: GenService<{
     methodKind: "unary";
     input: typeof TypingRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * Asks whoever holds an item for news of it, in the reply to their next sign of life.
+   *
+   * @generated from rpc board.v1.BoardService.Nudge
+   */
+  nudge: {
+    methodKind: "unary";
+    input: typeof NudgeRequestSchema;
+    output: typeof EmptySchema;
+  },
+  /**
+   * What happens on the board, as it happens.
+   *
+   * @generated from rpc board.v1.BoardService.Tail
+   */
+  tail: {
+    methodKind: "server_streaming";
+    input: typeof TailRequestSchema;
+    output: typeof TailResponseSchema;
+  },
+  /**
+   * What is said about an item: the last of it, then what is said from now on.
+   *
+   * @generated from rpc board.v1.BoardService.Chat
+   */
+  chat: {
+    methodKind: "server_streaming";
+    input: typeof ChatRequestSchema;
+    output: typeof ChatResponseSchema;
+  },
+  /**
+   * The sign of life of a program that runs on.
+   *
+   * @generated from rpc board.v1.BoardService.Alive
+   */
+  alive: {
+    methodKind: "unary";
+    input: typeof AliveRequestSchema;
+    output: typeof AliveResponseSchema;
+  },
+  /**
+   * Who is there.
+   *
+   * @generated from rpc board.v1.BoardService.Who
+   */
+  who: {
+    methodKind: "unary";
+    input: typeof WhoRequestSchema;
+    output: typeof WhoResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_board_v1_board, 0);

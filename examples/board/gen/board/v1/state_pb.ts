@@ -7,7 +7,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Item } from "./board_pb.ts";
+import type { ChatResponse, Item, TailResponse } from "./board_pb.ts";
 import { file_board_v1_board } from "./board_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file board/v1/state.proto.
  */
 export const file_board_v1_state: GenFile = /*@__PURE__*/
-  fileDesc("ChRib2FyZC92MS9zdGF0ZS5wcm90bxIIYm9hcmQudjEikAEKCkJvYXJkU3RhdGUSFAoMcG9zdGVkX2NvdW50GAEgASgNEi4KBWl0ZW1zGAIgAygLMh8uYm9hcmQudjEuQm9hcmRTdGF0ZS5JdGVtc0VudHJ5GjwKCkl0ZW1zRW50cnkSCwoDa2V5GAEgASgJEh0KBXZhbHVlGAIgASgLMg4uYm9hcmQudjEuSXRlbToCOAEiIwoGUG9zdGVkEgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJIhUKB0NsYWltZWQSCgoCaWQYASABKAkiFgoIUmVsZWFzZWQSCgoCaWQYASABKAkiFAoGQ2xvc2VkEgoKAmlkGAEgASgJYgZwcm90bzM", [file_board_v1_board]);
+  fileDesc("ChRib2FyZC92MS9zdGF0ZS5wcm90bxIIYm9hcmQudjEipwIKCkJvYXJkU3RhdGUSFAoMcG9zdGVkX2NvdW50GAEgASgNEi4KBWl0ZW1zGAIgAygLMh8uYm9hcmQudjEuQm9hcmRTdGF0ZS5JdGVtc0VudHJ5EicKCmhhcHBlbmluZ3MYAyADKAsyEy5ib2FyZC52MS5IYXBwZW5pbmcSLgoFdGFsa3MYBCADKAsyHy5ib2FyZC52MS5Cb2FyZFN0YXRlLlRhbGtzRW50cnkaPAoKSXRlbXNFbnRyeRILCgNrZXkYASABKAkSHQoFdmFsdWUYAiABKAsyDi5ib2FyZC52MS5JdGVtOgI4ARo8CgpUYWxrc0VudHJ5EgsKA2tleRgBIAEoCRIdCgV2YWx1ZRgCIAEoCzIOLmJvYXJkLnYxLlRhbGs6AjgBIj4KCUhhcHBlbmluZxILCgNzZXEYASABKA0SJAoEd2hhdBgCIAEoCzIWLmJvYXJkLnYxLlRhaWxSZXNwb25zZSIpCgRUYWxrEiEKB3NheWluZ3MYASADKAsyEC5ib2FyZC52MS5TYXlpbmciOwoGU2F5aW5nEgsKA3NlcRgBIAEoDRIkCgR3aGF0GAIgASgLMhYuYm9hcmQudjEuQ2hhdFJlc3BvbnNlIiMKBlBvc3RlZBIKCgJpZBgBIAEoCRINCgV0aXRsZRgCIAEoCSIVCgdDbGFpbWVkEgoKAmlkGAEgASgJIhYKCFJlbGVhc2VkEgoKAmlkGAEgASgJIhQKBkNsb3NlZBIKCgJpZBgBIAEoCSIgCgRTYWlkEgoKAmlkGAEgASgJEgwKBHRleHQYAiABKAliBnByb3RvMw", [file_board_v1_board]);
 
 /**
  * @generated from message board.v1.BoardState
@@ -34,6 +34,20 @@ export type BoardState = Message<"board.v1.BoardState"> & {
    * @generated from field: map<string, board.v1.Item> items = 2;
    */
   items: { [key: string]: Item };
+
+  /**
+   * The last of what happened, the oldest first: what a reader who comes back may still ask for.
+   *
+   * @generated from field: repeated board.v1.Happening happenings = 3;
+   */
+  happenings: Happening[];
+
+  /**
+   * What was said about each item, by its ID; the last of it, the oldest first.
+   *
+   * @generated from field: map<string, board.v1.Talk> talks = 4;
+   */
+  talks: { [key: string]: Talk };
 };
 
 /**
@@ -42,6 +56,71 @@ export type BoardState = Message<"board.v1.BoardState"> & {
  */
 export const BoardStateSchema: GenMessage<BoardState> = /*@__PURE__*/
   messageDesc(file_board_v1_state, 0);
+
+/**
+ * @generated from message board.v1.Happening
+ */
+export type Happening = Message<"board.v1.Happening"> & {
+  /**
+   * The number of the command that it came of.
+   *
+   * @generated from field: uint32 seq = 1;
+   */
+  seq: number;
+
+  /**
+   * @generated from field: board.v1.TailResponse what = 2;
+   */
+  what?: TailResponse | undefined;
+};
+
+/**
+ * Describes the message board.v1.Happening.
+ * Use `create(HappeningSchema)` to create a new message.
+ */
+export const HappeningSchema: GenMessage<Happening> = /*@__PURE__*/
+  messageDesc(file_board_v1_state, 1);
+
+/**
+ * @generated from message board.v1.Talk
+ */
+export type Talk = Message<"board.v1.Talk"> & {
+  /**
+   * @generated from field: repeated board.v1.Saying sayings = 1;
+   */
+  sayings: Saying[];
+};
+
+/**
+ * Describes the message board.v1.Talk.
+ * Use `create(TalkSchema)` to create a new message.
+ */
+export const TalkSchema: GenMessage<Talk> = /*@__PURE__*/
+  messageDesc(file_board_v1_state, 2);
+
+/**
+ * @generated from message board.v1.Saying
+ */
+export type Saying = Message<"board.v1.Saying"> & {
+  /**
+   * As of a happening.
+   *
+   * @generated from field: uint32 seq = 1;
+   */
+  seq: number;
+
+  /**
+   * @generated from field: board.v1.ChatResponse what = 2;
+   */
+  what?: ChatResponse | undefined;
+};
+
+/**
+ * Describes the message board.v1.Saying.
+ * Use `create(SayingSchema)` to create a new message.
+ */
+export const SayingSchema: GenMessage<Saying> = /*@__PURE__*/
+  messageDesc(file_board_v1_state, 3);
 
 /**
  * @generated from message board.v1.Posted
@@ -63,7 +142,7 @@ export type Posted = Message<"board.v1.Posted"> & {
  * Use `create(PostedSchema)` to create a new message.
  */
 export const PostedSchema: GenMessage<Posted> = /*@__PURE__*/
-  messageDesc(file_board_v1_state, 1);
+  messageDesc(file_board_v1_state, 4);
 
 /**
  * @generated from message board.v1.Claimed
@@ -80,7 +159,7 @@ export type Claimed = Message<"board.v1.Claimed"> & {
  * Use `create(ClaimedSchema)` to create a new message.
  */
 export const ClaimedSchema: GenMessage<Claimed> = /*@__PURE__*/
-  messageDesc(file_board_v1_state, 2);
+  messageDesc(file_board_v1_state, 5);
 
 /**
  * @generated from message board.v1.Released
@@ -97,7 +176,7 @@ export type Released = Message<"board.v1.Released"> & {
  * Use `create(ReleasedSchema)` to create a new message.
  */
 export const ReleasedSchema: GenMessage<Released> = /*@__PURE__*/
-  messageDesc(file_board_v1_state, 3);
+  messageDesc(file_board_v1_state, 6);
 
 /**
  * @generated from message board.v1.Closed
@@ -114,5 +193,27 @@ export type Closed = Message<"board.v1.Closed"> & {
  * Use `create(ClosedSchema)` to create a new message.
  */
 export const ClosedSchema: GenMessage<Closed> = /*@__PURE__*/
-  messageDesc(file_board_v1_state, 4);
+  messageDesc(file_board_v1_state, 7);
+
+/**
+ * @generated from message board.v1.Said
+ */
+export type Said = Message<"board.v1.Said"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message board.v1.Said.
+ * Use `create(SaidSchema)` to create a new message.
+ */
+export const SaidSchema: GenMessage<Said> = /*@__PURE__*/
+  messageDesc(file_board_v1_state, 8);
 
