@@ -52,9 +52,12 @@ function context({ kind }: MethodModel): string {
   }
 }
 
-function reply(out: PrintedFile, { desc }: MethodModel): Printable {
+function reply(out: PrintedFile, { desc, kind }: MethodModel): Printable {
   const init = [out.contract("MessageInitShape"), "<typeof ", out.schemaType(desc.output), ">"];
-  return desc.methodKind === "server_streaming" || desc.methodKind === "bidi_streaming"
-    ? [out.global("AsyncIterable"), "<", init, ">"]
-    : [out.global("Promise"), "<", init, "> | ", init];
+  if (desc.methodKind !== "server_streaming" && desc.methodKind !== "bidi_streaming")
+    return [out.global("Promise"), "<", init, "> | ", init];
+  const items = [out.global("AsyncIterable"), "<", init, ">"];
+  // A stream's handler may look something up before it says what is followed; only an iterable of the topic's own,
+  // and not a generator around it, can resume.
+  return kind.kind === "stream" ? [out.global("Promise"), "<", items, "> | ", items] : items;
 }

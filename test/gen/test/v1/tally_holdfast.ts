@@ -190,7 +190,7 @@ export interface TallyHandlers {
   follow(
     request: FollowRequest,
     context: StreamContext,
-  ): AsyncIterable<MessageInitShape<typeof FollowResponseSchema>>;
+  ): Promise<AsyncIterable<MessageInitShape<typeof FollowResponseSchema>>> | AsyncIterable<MessageInitShape<typeof FollowResponseSchema>>;
   /**
    * Connect's own streaming, both ways.
    *

@@ -200,7 +200,7 @@ export interface BoardHandlers {
   tail(
     request: Issue,
     context: StreamContext,
-  ): AsyncIterable<MessageInitShape<typeof IssueSchema>>;
+  ): Promise<AsyncIterable<MessageInitShape<typeof IssueSchema>>> | AsyncIterable<MessageInitShape<typeof IssueSchema>>;
   /**
    * Stream: keeps 1024 items, room for 256, idle after 45 s.
    *
@@ -209,7 +209,7 @@ export interface BoardHandlers {
   follow(
     request: Issue,
     context: StreamContext,
-  ): AsyncIterable<MessageInitShape<typeof IssueSchema>>;
+  ): Promise<AsyncIterable<MessageInitShape<typeof IssueSchema>>> | AsyncIterable<MessageInitShape<typeof IssueSchema>>;
   /**
    * Heartbeat: every 30 s, gone after 180 s.
    *
