@@ -34,7 +34,9 @@ describe("a heartbeat", () => {
     await using world = callWorld();
     world.http.otherwise = () => world.answers.error(Code.Unavailable);
     const errors: Error[] = [];
-    const beat = world.link.beat(Tally.beat, () => ({}), undefined, { onError: (error) => errors.push(error) });
+    const beat = world.link.beat(Tally.beat, () => ({}), undefined, {
+      onError: (error) => errors.push(error),
+    });
     await world.clock.advance(29_999);
     expect(world.http.requests.length).toBe(1);
     expect(errors.length).toBe(1);
@@ -50,7 +52,9 @@ describe("a heartbeat", () => {
       await using world = callWorld();
       world.http.next(step);
       const errors: Error[] = [];
-      const beat = world.link.beat(Tally.beat, () => ({}), undefined, { onError: (error) => errors.push(error) });
+      const beat = world.link.beat(Tally.beat, () => ({}), undefined, {
+        onError: (error) => errors.push(error),
+      });
       await world.clock.advance(29_999);
       expect(world.http.requests.length).toBe(1);
       expect(errors).toMatchObject([{ reason: "NO_REPLY" }]);
@@ -122,7 +126,7 @@ describe("a heartbeat", () => {
     expect(ticks).toBe(2);
     expect(thrown).toMatchObject([{ message: "the program's own" }, { message: "the program's own" }]);
     await world.link.close();
-    await world[Symbol.asyncDispose]().catch(() => undefined); // it counts those throws
+    await world.harness[Symbol.asyncDispose]().catch(() => undefined); // it counts those throws
     for (const listener of before) process.on("uncaughtException", listener);
   });
 

@@ -59,7 +59,7 @@ class Beat<I extends DescMessage, O extends DescMessage> {
   readonly #onReply: ((reply: MessageShape<O>) => void) | undefined;
   readonly #options: BeatOptions;
   readonly #over = new AbortController();
-  readonly #forget: readonly (() => void)[];
+  #forget: readonly (() => void)[] = [];
   #timer: Timer | undefined;
   #timerAt = 0;
   #ticking = false;
@@ -81,14 +81,14 @@ class Beat<I extends DescMessage, O extends DescMessage> {
       onAbort(options.signal, () => this.stop()),
       onAbort(env.closing, () => this.stop()),
     ];
-    if (!this.#over.signal.aborted) this.#schedule(0);
+    if (this.#over.signal.aborted) this.stop();
+    else this.#schedule(0);
   }
 
   stop(): void {
     this.#over.abort();
     this.#timer?.cancel();
-    // What aborted before it began calls this from its constructor.
-    for (const forget of this.#forget ?? []) forget();
+    for (const forget of this.#forget) forget();
   }
 
   /** The machine or the page is back: the server has heard nothing for long. */
@@ -124,7 +124,8 @@ class Beat<I extends DescMessage, O extends DescMessage> {
       });
       if (!this.#over.signal.aborted) this.#tell(() => this.#onReply?.(reply));
     } catch (error) {
-      if (!this.#over.signal.aborted && error instanceof Error) this.#tell(() => this.#options.onError?.(error));
+      if (!this.#over.signal.aborted && error instanceof Error)
+        this.#tell(() => this.#options.onError?.(error));
     }
     this.#ticking = false;
     if (this.#over.signal.aborted) return;

@@ -29,6 +29,8 @@ export class IdleWatch {
   #timer: Timer | undefined;
   #running = false;
   #asking = false;
+  /** A byte came since the probe was sent. */
+  #fed = false;
 
   constructor(options: IdleOptions) {
     this.#options = options;
@@ -37,6 +39,7 @@ export class IdleWatch {
 
   /** A byte came. Cheap: no timer is set anew. */
   note(): void {
+    this.#fed = true;
     this.#lastByteAt = this.#options.clock.monotonic();
   }
 
@@ -86,12 +89,12 @@ export class IdleWatch {
   }
 
   async #askNow(probe: () => Promise<boolean>): Promise<void> {
-    const askedAt = this.#options.clock.monotonic();
+    this.#fed = false;
     this.#asking = true;
     const alive = await probe();
     this.#asking = false;
     if (!this.#running) return;
-    if (this.#lastByteAt > askedAt) {
+    if (this.#fed) {
       this.#schedule(this.#leftMs());
     } else if (alive) {
       // The server is there. Whether this connection is, its next sign will tell.

@@ -19,12 +19,11 @@ import type { HttpClient, HttpRequest } from "../../runtime/base/http-client.ts"
 import { onAbort } from "../../runtime/base/signals.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
 import { codecNamed, firstPacket, readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
-import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { payloadOf, writePacket } from "../../runtime/wire/packet.ts";
 import type { Platform } from "../../runtime/link/platform.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { FollowRequestSchema, FollowResponseSchema } from "../gen/test/v1/tally_pb.ts";
+import { FollowResponseSchema } from "../gen/test/v1/tally_pb.ts";
 import { ourHeader } from "./scripted-http.ts";
 
 type MessageInit = MessageInitShape<typeof ServerMessageSchema>["kind"];
@@ -110,7 +109,9 @@ class Scripted implements FollowServer {
   epoch = "epoch-1";
   #epochs = 1;
   keep = 1_024;
-  serve = (seen: FollowSeen): void => this.#serve(seen as Connection);
+  serve = (seen: FollowSeen): void => {
+    if (seen instanceof Connection) this.#serve(seen);
+  };
 
   constructor(seed: number | string, clock: VirtualClock) {
     this.clock = clock;
@@ -256,7 +257,7 @@ class Connection implements FollowSeen {
   readonly #codec: Codec;
   readonly #onOver: (one: Connection) => void;
   #chunks: Uint8Array[] = [];
-  #finish: { readonly fault: unknown } | undefined;
+  #finish: { readonly fault: Error | undefined } | undefined;
   #wake: (() => void) | undefined;
   #timer: { cancel(): void } | undefined;
 
@@ -326,7 +327,7 @@ class Connection implements FollowSeen {
 
   break(fault: unknown): void {
     this.#chunks = [];
-    this.#close({ fault });
+    this.#close({ fault: fault as Error | undefined });
   }
 
   readonly body: AsyncIterable<Uint8Array> = {
@@ -367,7 +368,7 @@ class Connection implements FollowSeen {
     this.#wakeUp();
   }
 
-  #close(finish: { readonly fault: unknown }): void {
+  #close(finish: { readonly fault: Error | undefined }): void {
     this.#finish ??= finish;
     this.over = true;
     this.#timer?.cancel();
@@ -380,5 +381,3 @@ class Connection implements FollowSeen {
     this.#wake = undefined;
   }
 }
-
-export { FollowRequestSchema, toLinkError };

@@ -37,7 +37,7 @@ export interface StreamWorld extends AsyncDisposable {
   readonly states: readonly LinkState[];
   follow<Gaps extends GapMode = "tell">(options?: StreamOptions<Gaps>): ResumableStream<FollowResponse, Gaps>;
   /** Follows in a loop of its own; gaps are noted in their places. */
-  read(options?: StreamOptions<GapMode>): Reader<GapMode>;
+  read(options?: StreamOptions): Reader<GapMode>;
 }
 
 export function streamWorld(options: LinkOptions = {}, seed: number | string = 1): StreamWorld {
