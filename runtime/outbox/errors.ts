@@ -16,6 +16,17 @@ export function waitsError(error: HoldfastError, fate: Fate, callId: string): Ho
   });
 }
 
+/** A call ends that has sent nothing, and another process has sent its command, or is about to. */
+export function elsewhereError(error: HoldfastError, callId: string): HoldfastError {
+  const { reason, code, details, tries, progress } = error;
+  const text = `${withoutAdvice(error)}. Another process has sent the command: ask link.outbox.settled for its outcome`;
+  return new HoldfastError(text, {
+    ...{ reason, code, details, tries, progress, callId },
+    outcome: "unknown",
+    cause: error,
+  });
+}
+
 /** There is no server, as the call before this one has found: what that says of this one. */
 export function noServerError(found: HoldfastError): HoldfastError {
   return reasonError("NO_SERVER", withoutAdvice(found), { outcome: "not-run", cause: found.cause });

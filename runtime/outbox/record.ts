@@ -49,9 +49,22 @@ export class Record {
     await this.#write().catch(() => undefined);
   }
 
-  /** Writes down what the tries have brought: their count, and the caller that an answer named. */
+  /**
+   * Writes down what the tries have brought: their count, and the caller that an answer named. A call that has sent
+   * nothing has nothing to say, and would write over what the process says that is sending the entry.
+   */
   async save(): Promise<void> {
-    await this.#write().catch(() => undefined);
+    if (this.stamp.maybeSent) await this.#write().catch(() => undefined);
+  }
+
+  /**
+   * Whether another process has sent the entry, or taken it out, which this call then cannot know the end of. Looks
+   * at the store; one that cannot be read says nothing against it.
+   */
+  async goesElsewhere(): Promise<boolean> {
+    if (this.stamp.maybeSent) return false;
+    const entry = await this.#shelf.read(this.#entry.name).catch(() => undefined);
+    return entry === undefined || entry.stamp.firstSent !== undefined;
   }
 
   async #write(): Promise<void> {

@@ -10,6 +10,7 @@ import type { Keep } from "../call/keep.ts";
 import type { Stamp } from "../call/stamp.ts";
 import { type Ending, failure } from "./ending.ts";
 import type { Entry } from "./entry.ts";
+import { elsewhereError } from "./errors.ts";
 import { type Fate, fateOf } from "./fate.ts";
 import { promised } from "./promised.ts";
 import type { Record } from "./record.ts";
@@ -129,17 +130,23 @@ export class Seat implements Keep {
       return error;
     }
     // The program's own throw after an answer, such as in a listener of headers: the call itself is over.
-    const known = error instanceof HoldfastError ? error : undefined;
+    const known = error instanceof HoldfastError ? await this.#true(error) : undefined;
     const fate = known === undefined ? "leaves" : fateOf(known, this.#told);
     if (fate === "leaves" || known === undefined) {
       await this.#left(failure(known ?? new HoldfastError(String(error), { outcome: "unknown" })));
-      return error;
+      return known ?? error;
     }
     await this.#record.save();
     const { present } = this.#record;
     this.#finish({ kind: "stays", fate, error: known });
     // Another process has taken it out, and nobody knows more than this call does.
-    return present ? this.#host.waits(known, fate) : error;
+    return present ? this.#host.waits(known, fate) : known;
+  }
+
+  /** That a call has sent nothing does not mean that nobody has: it is an entry, and other processes send too. */
+  async #true(error: HoldfastError): Promise<HoldfastError> {
+    if (error.outcome !== "not-run" || !(await this.#record.goesElsewhere())) return error;
+    return elsewhereError(error, this.stamp.callId);
   }
 
   async #left(ending: Ending): Promise<void> {

@@ -1,0 +1,56 @@
+/** A call whose entry another process sends: what it says of itself at its end is true all the same. */
+import { expect, it, onTestFinished } from "vitest";
+import { early, outboxWorld, type OutboxWorld } from "./outbox-world.ts";
+import { after, hang } from "../support/scripted-http.ts";
+
+/** Entries of two processes, in the order a1, b1, a2; the first process has the lock and sends them all. */
+async function twoProcesses(world: OutboxWorld) {
+  const { clock, http, answers } = world;
+  const a = world.process();
+  const b = world.process();
+  http.next(after(1_000, answers.ok()), after(1_000, answers.ok()), hang());
+  const a1 = a.call(early, { text: "a1" });
+  await clock.advance(100);
+  const leave = new AbortController();
+  const b1 = b.call(early, { text: "b1" }, { timeoutMs: 5_000, signal: leave.signal });
+  await clock.advance(100);
+  const a2 = a.call(early, { text: "a2" }, { timeoutMs: 9_000 });
+  for (const call of [a1, b1, a2]) call.catch(() => undefined);
+  return { a, b, b1, leave };
+}
+
+it("one that another process has sent is not said to have not run", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { b, b1 } = await twoProcesses(world);
+  const error = await world.failure(b1);
+  expect(error).toMatchObject({ reason: "BUDGET_ENDED", outcome: "unknown" });
+  expect(error.rawMessage).toContain("link.outbox.settled");
+  const settlement = await world.settled(b.outbox.settled(error.callId ?? ""));
+  expect(settlement.kind).toBe("reply");
+});
+
+it("one that is aborted while another process sends it is not said to have not run", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { b1, leave } = await twoProcesses(world);
+  await world.clock.advance(1_300); // b1 is under way in the first process
+  leave.abort();
+  expect(await world.failure(b1)).toMatchObject({ reason: "ABORTED", outcome: "unknown" });
+});
+
+it("one whose budget ends does not write over what the process says that sends it", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  const a = world.process();
+  const b = world.process();
+  http.next(after(1_000, answers.ok()), hang());
+  a.call(early, { text: "a1" }).catch(() => undefined);
+  await clock.advance(100);
+  const b1 = b.call(early, { text: "b1" }, { timeoutMs: 3_000 });
+  const error = await world.failure(b1);
+  expect(error.outcome).toBe("in-outbox");
+  const [item] = await a.outbox.list();
+  expect(item).toMatchObject({ callId: error.callId, mayHaveRun: true });
+});
