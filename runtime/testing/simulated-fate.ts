@@ -1,0 +1,56 @@
+/** What happens to one request of a simulated network, decided before it leaves. */
+
+/** A request as whoever decides its fate sees it. */
+export interface SimulatedRequest {
+  /** The name of the process that sends it. */
+  readonly client: string;
+  /** Which request of that process it is: 1, 2, 3 … */
+  readonly number: number;
+  readonly url: string;
+  readonly header: Headers;
+}
+
+/** An answer of somebody else than the server: a proxy, a hosting edge, a sign-in page. */
+export interface ForeignAnswer {
+  readonly status: number;
+  readonly header: HeadersInit;
+  readonly body: string;
+}
+
+/** Everything is absent for a network without faults. */
+export interface Fate {
+  /** Ms that a request, a connect and each part of an answer take one way. Default 1. */
+  readonly latencyMs?: number;
+  /** For a request that has to connect first: nobody listens, or the connect never ends. */
+  readonly connect?: "refused" | "hang";
+  /**
+   * - `lost`: it never arrives, and nobody says so: a half-open connection.
+   * - `cut`: the connection ends before it arrives.
+   * - `refused`: the server says that it has not begun with it (GOAWAY, REFUSED_STREAM).
+   */
+  readonly request?: "lost" | "cut" | "refused";
+  /** The same after the work. A {@link ForeignAnswer} takes the place of the server's. */
+  readonly answer?: "lost" | "cut" | ForeignAnswer;
+  /** The connection ends after so many chunks of the answer's body, 0 or more. */
+  readonly cutAfterChunks?: number;
+  /**
+   * A copy arrives so many ms later, whatever became of the request itself: a proxy's or a browser's own new try.
+   * Nobody hears the answer to it. With `request: "lost"` it is a request that is late.
+   */
+  readonly twinMs?: number;
+}
+
+/** What happened on the network, for timelines. */
+export interface NetworkEvent {
+  /**
+   * `sent`: a request leaves its client; `arrived`: its server has it; `twin`: a late copy arrives; `answered`: the
+   * server's answer leaves; `heard`: its headers are with the client; `failed`: the client learns of a fault.
+   */
+  readonly kind: "sent" | "arrived" | "twin" | "answered" | "heard" | "failed" | "started" | "crashed";
+  /** The process that it happened to. */
+  readonly where: string;
+  readonly request?: SimulatedRequest;
+  readonly status?: number;
+  readonly header?: Headers | undefined;
+  readonly text?: string;
+}
