@@ -73,4 +73,40 @@ export const steps: readonly MigrationStep[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    // Of engines, which share them. A call is found by its name, so the calls of the last day need no place in memory
+    // and none in a checkpoint; rows without one do not burden the index.
+    version: 3,
+    leastVersion: 1,
+    statements: `
+      CREATE TABLE IF NOT EXISTS holdfast_log (
+        engine TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        call TEXT,
+        envelope BLOB NOT NULL,
+        crc INTEGER NOT NULL,
+        PRIMARY KEY (engine, seq)
+      ) WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS holdfast_log_by_call ON holdfast_log (engine, call, seq) WHERE call IS NOT NULL;
+
+      CREATE TABLE IF NOT EXISTS holdfast_log_aside (
+        engine TEXT NOT NULL,
+        set_aside_at_ms INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        call TEXT,
+        envelope BLOB NOT NULL,
+        crc INTEGER NOT NULL
+      );
+
+      CREATE TABLE IF NOT EXISTS holdfast_log_checkpoints (
+        engine TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        checkpoint BLOB NOT NULL,
+        crc INTEGER NOT NULL,
+        PRIMARY KEY (engine, seq)
+      );
+    `,
+  },
 ];
