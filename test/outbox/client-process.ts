@@ -34,6 +34,9 @@ switch (what) {
   case "late":
     await call(what, 60_000);
     break;
+  case "burst":
+    await Promise.all(Array.from({ length: Number(amount) }, () => call("early", 60_000)));
+    break;
   case "send": {
     const { waitingCount } = await link.outbox.send();
     say(`waiting ${waitingCount}`);

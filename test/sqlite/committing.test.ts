@@ -101,16 +101,68 @@ describe("another program that holds the write lock", () => {
 });
 
 describe("a disk that is full", () => {
-  it("fails what does not fit with a text that says so, and takes what fits later", async () => {
-    await using files = folder();
+  const setUp = () => {
+    const files = folder();
     const store = files.open();
     const database = databaseOf(store);
+    database.exec("CREATE TABLE theirs (id TEXT, text BLOB)");
     const { page_count: pageCount } = database.prepare("PRAGMA page_count").get() as { page_count: number };
-    database.exec(`PRAGMA max_page_count = ${pageCount + 2}`);
-    const large = () => ({ kind: "ran", reply: new Uint8Array(100_000) }) as const;
-    expect((await storeError(store.commit(claimOf("a"), large))).message).toMatch(/disk is full/);
-    database.exec("PRAGMA max_page_count = 1000000");
-    expect(await store.commit(claimOf("a"), large)).toEqual({ kind: "kept" });
+    const roomFor = (count: number) => database.exec(`PRAGMA max_page_count = ${count}`);
+    roomFor(pageCount + 2);
+    const theirIds = () => database.prepare("SELECT id FROM theirs ORDER BY id").all();
+    const makeRoom = () => roomFor(1_000_000);
+    return { store, theirIds, makeRoom, [Symbol.asyncDispose]: () => files[Symbol.asyncDispose]() };
+  };
+  const large = new Uint8Array(100_000);
+  const write = (id: string, text: Uint8Array) => (tx: unknown) => {
+    (tx as Database).prepare("INSERT INTO theirs VALUES (?, ?)").run(id, text);
+    return ran(1);
+  };
+
+  it("fails what does not fit with a text that says so, and takes what fits later", async () => {
+    await using disk = setUp();
+    const { store, makeRoom } = disk;
+    const reply = () => ({ kind: "ran", reply: large }) as const;
+    const error = await storeError(store.commit(claimOf("a"), reply));
+    expect(error.message).toMatch(/disk is full/);
+    expect(error.broken).toBe(false);
+    makeRoom();
+    expect(await store.commit(claimOf("a"), reply)).toEqual({ kind: "kept" });
+  });
+
+  it("keeps of the commands of one batch each one whole, or nothing of it", async () => {
+    await using disk = setUp();
+    const { store, theirIds, makeRoom } = disk;
+    const seat = (seq: number) => ({ seat: { lane: "lane1", seq }, settled: seq - 1 });
+    const calls = ["a", "b", "c"].map((id, index) => {
+      const decide = write(id, id === "b" ? large : new Uint8Array(10));
+      return () => store.commit(claimOf(id, seat(index + 1)), decide);
+    });
+    const first = await Promise.allSettled(calls.map((call) => call()));
+    expect(first.map(({ status }) => status)).toContain("rejected");
+    for (const [index, id] of ["a", "b", "c"].entries()) {
+      const there = theirIds().some((row) => (row as { id: string }).id === id);
+      expect(there).toBe(first[index]?.status === "fulfilled");
+    }
+    makeRoom();
+    for (const [index, call] of calls.entries()) {
+      expect((await call()).kind).toBe(first[index]?.status === "fulfilled" ? "taken" : "kept");
+    }
+    expect(theirIds()).toEqual([{ id: "a" }, { id: "b" }, { id: "c" }]);
+    expect((await store.find({ space: "by ada", id: "x" }, "lane1")).watermark).toBe(2);
+  });
+});
+
+describe("a file that cannot be written any more", () => {
+  it("ends the store, with a text that says what to do", async () => {
+    await using files = folder();
+    const store = files.open();
+    databaseOf(store).exec("PRAGMA query_only = ON"); // stands for a right that was taken away
+    const error = await storeError(store.commit(claimOf("a"), () => ran(1)));
+    expect(error.message).toMatch(
+      /cannot be written. Give this user the right to write the file and its folder/,
+    );
+    expect(error.broken).toBe(true);
   });
 });
 

@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { silentLog } from "../../runtime/base/log.ts";
 import { StoreError } from "../../server/store/store.ts";
+import { steps } from "../../server/sqlite/schema.ts";
 import { sqliteStore } from "../../server/sqlite/sqlite-store.ts";
 import { claimOf, ran } from "../store/store-suite.ts";
 import { databaseOf, folder } from "./support.ts";
-import { steps } from "../../server/sqlite/schema.ts";
 
 /** The error that opening ends with. */
 function refusal(open: () => unknown): StoreError {
@@ -84,6 +84,32 @@ describe("a file", () => {
     await files.open().close();
     files.connect().exec("UPDATE holdfast_meta SET value = 99 WHERE name = 'version'");
     await files.open().commit(claimOf("a"), () => ran(1));
+  });
+
+  it("that an older release has written gets the tables that are new, and keeps what it has", async () => {
+    await using files = folder();
+    const first = files.open();
+    await first.commit(claimOf("a"), () => ran(1));
+    await first.close();
+    const other = files.connect();
+    other.exec(`
+      DROP TABLE holdfast_log; DROP TABLE holdfast_log_aside; DROP TABLE holdfast_log_checkpoints;
+      DROP TABLE holdfast_sessions;
+      UPDATE holdfast_meta SET value = 1 WHERE name IN ('version', 'least_version');
+    `);
+    const again = files.open();
+    expect((await again.find({ space: "by ada", id: "a" }, undefined)).kept?.outcome).toEqual(ran(1));
+    expect(other.prepare("SELECT count(*) AS n FROM holdfast_log").get()).toEqual({ n: 0 });
+    const versions =
+      "SELECT value FROM holdfast_meta WHERE name IN ('version', 'least_version') ORDER BY name";
+    expect(other.prepare(versions).all()).toEqual([{ value: 1 }, { value: steps.length }]);
+  });
+
+  it.skipIf(process.getuid?.() === 0)("that this user may not write is refused with what to do", async () => {
+    await using files = folder();
+    await files.open().close();
+    chmodSync(files.path("board.db"), 0o400);
+    expect(refusal(() => files.open()).message).toMatch(/cannot be written. Give this user the right/);
   });
 
   it("in a folder that is not there is refused with the command that makes it", async () => {
