@@ -29,8 +29,8 @@ export class IdleWatch {
   #timer: Timer | undefined;
   #running = false;
   #asking = false;
-  /** A byte came since the probe was sent. */
-  #fed = false;
+  /** Counts bytes' arrivals, to see whether one came since a probe was sent. */
+  #fedCount = 0;
 
   constructor(options: IdleOptions) {
     this.#options = options;
@@ -39,7 +39,7 @@ export class IdleWatch {
 
   /** A byte came. Cheap: no timer is set anew. */
   note(): void {
-    this.#fed = true;
+    this.#fedCount += 1;
     this.#lastByteAt = this.#options.clock.monotonic();
   }
 
@@ -89,12 +89,12 @@ export class IdleWatch {
   }
 
   async #askNow(probe: () => Promise<boolean>): Promise<void> {
-    this.#fed = false;
+    const before = this.#fedCount;
     this.#asking = true;
     const alive = await probe();
     this.#asking = false;
     if (!this.#running) return;
-    if (this.#fed) {
+    if (this.#fedCount > before) {
       this.#schedule(this.#leftMs());
     } else if (alive) {
       // The server is there. Whether this connection is, its next sign will tell.
