@@ -26,7 +26,7 @@ function callOf(codec: Codec, id: number): ClientMessage {
   const stamp: Stamp = {
     $typeName: "holdfast.link.v1.Stamp",
     callId: `0123456789abcdef012345${id}`,
-    lane: "0123456789abcdef",
+    lane: "",
     seq: id,
     settled: id - 1,
     tries: 1,

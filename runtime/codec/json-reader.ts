@@ -2,7 +2,7 @@ import { CodecError } from "./codec-error.ts";
 import { KeyCache } from "./key-cache.ts";
 import { entryBytes, longBytes, placeBytes, Reading, stringBytes } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
-import { readText } from "./text.ts";
+import { readAscii, readText } from "./text.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -196,7 +196,7 @@ export class JsonReader extends Reading {
       return first === minus ? -whole : whole;
     }
     this.pos = this.#fractionEnd(at);
-    return Number(readText(bytes, pos, this.pos));
+    return Number(readAscii(bytes, pos, this.pos));
   }
 
   /** Passes over fraction and exponent. */
@@ -224,6 +224,7 @@ export class JsonReader extends Reading {
   #string(): string {
     const start = this.pos + 1;
     const bits = this.#passString(start);
+    if (bits <= 0x7f) return readAscii(this.bytes, start, this.pos - 1);
     return this.#text(start, (bits & escaped) !== 0);
   }
 

@@ -203,6 +203,9 @@ export class JsonUnshapers {
 
 /** Passes the key at hand if it is that of a field not far behind the last one; returns its place, or -1. */
 function guessedField(reader: JsonReader, fields: readonly FieldReader[], next: number): number {
+  // Mostly there is no space, and no field was left out.
+  const first = fields[next];
+  if (first !== undefined && reader.tryLiteral(first.literal)) return next;
   reader.peek();
   const end = Math.min(fields.length, next + guessesMax);
   for (let i = next; i < end; i++) {

@@ -60,3 +60,12 @@ export function readText(bytes: Uint8Array, start: number, end: number): string 
     return undefined;
   }
 }
+
+/** Reads text that is known to be ASCII. */
+export function readAscii(bytes: Uint8Array, start: number, end: number): string {
+  const length = end - start;
+  const codes = codesOfLength[length];
+  if (codes === undefined) return decoder.decode(bytes.subarray(start, end));
+  for (let i = 0; i < length; i++) codes[i] = bytes[start + i] ?? 0;
+  return String.fromCharCode.apply(null, codes);
+}
