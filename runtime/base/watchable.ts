@@ -26,6 +26,7 @@ const waitingCountMost = 64;
 export class Source<T> implements Watchable<T> {
   #value: T;
   #closed = false;
+  #dropWaiting = false;
   readonly #subscribers = new Set<(value: T) => void>();
   readonly #closers = new Set<() => void>();
   /** Changes that a subscriber made while another change is being told: theirs is the next turn. */
@@ -64,9 +65,14 @@ export class Source<T> implements Watchable<T> {
     this.#endIfClosed();
   }
 
-  /** No more changes: loops end, after those that are being told. */
-  close(): void {
+  /**
+   * No more changes: loops end, after those that are being told.
+   *
+   * @param options - `dropWaiting`: loops end without the changes that they have not taken yet.
+   */
+  close(options: { readonly dropWaiting?: boolean } = {}): void {
     this.#closed = true;
+    this.#dropWaiting = options.dropWaiting === true;
     this.#endIfClosed();
   }
 
@@ -100,6 +106,7 @@ export class Source<T> implements Watchable<T> {
     let ended = this.#closed;
     const end = (): void => {
       ended = true;
+      if (this.#dropWaiting) waiting.length = 0;
       unsubscribe();
       this.#closers.delete(end);
       wake();

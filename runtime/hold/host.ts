@@ -1,0 +1,290 @@
+/**
+ * A host serves objects and holds them: the same on a server, in a browser, in a worker. What it does not serve
+ * itself it holds from elsewhere, if it has an elsewhere.
+ *
+ * For whoever connects hosts over a wire, `insideOf(host)` is the way in:
+ * - The provider's side takes `definition(typeName)` to read the params of a `hold` message, calls `acquire` with a
+ *   `Holder` of its own that turns events into messages, and the `Holding`'s `call`, `forget`, `retry`, `release`
+ *   for what comes; when the wire closes it releases all its holdings. `regranted` on a holding follows a change of
+ *   grants.
+ * - The holder's side is a `Provider`, given as `elsewhere`: it makes one hold message for all references of one
+ *   object, and turns messages into the events of `Holder`, among them `loading(cause)` for each when its wire is
+ *   gone. Its `call` gives the final answer of a call, new tries after a server's fault among them; what has no
+ *   answer when it says `loading` comes to it again after `bound`, as the same `ObjectCall`.
+ *
+ * Source: design "Held objects".
+ */
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { defaultTiming, type Timing } from "../base/constants.ts";
+import type { ObjectDefinition } from "../base/definition.ts";
+import { HoldfastError } from "../base/errors.ts";
+import type { Caller } from "../base/handlers.ts";
+import { type Log, silentLog } from "../base/log.ts";
+import type { GetOptions, HoldOptions, Holds } from "../base/objects.ts";
+import { type Random, systemRandom } from "../base/random.ts";
+import type { HoldCore } from "./activation.ts";
+import { causeOf } from "./failure.ts";
+import type { Holder, Holding, HoldRequest, Provider } from "./holding.ts";
+import type { LocalHolding } from "./local-holding.ts";
+import { LocalObjects } from "./local-objects.ts";
+import { keyedParams } from "./params-key.ts";
+import { referenceTo } from "./reference-class.ts";
+import { ReferenceCore } from "./reference.ts";
+import { plainRun, type RunCommand } from "./run-call.ts";
+import { type Factory, servedType, type ServeOptions } from "./served-type.ts";
+import { whenLive } from "./when-live.ts";
+
+export interface HostOptions {
+  /** Default: the system's. */
+  readonly clock?: Clock;
+  /** Default: the system's. */
+  readonly random?: Random;
+  /** Where failures of objects and handlers are told. Default: nowhere. */
+  readonly log?: Log;
+  /** Ms that a `get` or a parked call waits for its object. Above zero. Default: each type's own, 60 s. */
+  readonly readyTimeoutMs?: number;
+  /**
+   * Registers types asynchronously. Until it resolves nobody knows what is served here, and references wait; when it
+   * rejects they fail, broken. Default: what is served is known from the start.
+   */
+  readonly load?: (host: Host) => Promise<void>;
+  /** Who this program is to the objects that it holds from itself, for `variant`. Default: nobody, no grants. */
+  readonly caller?: Caller;
+  /** Budgets of calls whose methods have none. Default: a link's. */
+  readonly timing?: Pick<Timing, "budgetMs" | "shortBudgetMs">;
+  /** Runs commands in place of the host, to keep what ran. Default: nothing is kept. */
+  readonly run?: RunCommand;
+  /** Where objects are held from that are not served here. Default: nowhere. */
+  readonly elsewhere?: Provider;
+}
+
+export interface Host extends Holds, AsyncDisposable {
+  /**
+   * Serves a type: the factory makes an object when the first reference to its params is taken.
+   *
+   * @throws TypeError for what is no definition, and for a type that is served already.
+   */
+  serve<Params extends DescMessage, Ref, Implementation>(
+    type: ObjectDefinition<Params, Ref, Implementation>,
+    factory: Factory<Params, Implementation>,
+    options?: ServeOptions<Params>,
+  ): void;
+  /** Releases all references, then ends all objects; resolves when they have ended. Twice is once. */
+  close(): Promise<void>;
+}
+
+/** What the parts of holdfast see of a host. */
+export interface HostInside {
+  /** The definition of a type that is served here. */
+  definition(typeName: string): ObjectDefinition | undefined;
+  /** A holding of an object of this host, for somebody elsewhere. The type must be served. */
+  acquire(request: HoldRequest, holder: Holder): LocalHolding;
+  /** Resolves when what is served is known. Never rejects. */
+  readonly loaded: Promise<void>;
+}
+
+const insides = new WeakMap<Host, HostInside>();
+
+export function insideOf(host: Host): HostInside {
+  const inside = insides.get(host);
+  if (inside === undefined) throw new TypeError("holdfast: this is no host; make one with createHost");
+  return inside;
+}
+
+/**
+ * Makes a host.
+ *
+ * @throws RangeError for a `readyTimeoutMs` that is no time above zero.
+ */
+export function createHost(options: HostOptions = {}): Host {
+  return new ObjectHost(options);
+}
+
+const nobody: Caller = { by: undefined, grants: [] };
+
+class ObjectHost implements Host {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #log: Log;
+  readonly #options: HostOptions;
+  readonly #objects: LocalObjects;
+  readonly #references = new Set<ReferenceCore>();
+  /** References that wait for `load`: what is done with each once it is over. */
+  #unloaded: Set<() => void> | undefined;
+  #loadFailure: HoldfastError | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: HostOptions) {
+    assertReadyTimeout(options.readyTimeoutMs);
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
+    this.#log = options.log ?? silentLog;
+    this.#objects = new LocalObjects({
+      clock: this.#clock,
+      random: this.#random,
+      log: this.#log,
+      run: options.run ?? plainRun(this.#clock, this.#log),
+      holdCore: (type, params, holdOptions) => this.#holdCore(type, params, holdOptions),
+    });
+    const loaded = this.#load(options.load);
+    insides.set(this, {
+      definition: (typeName) => this.#objects.definition(typeName),
+      acquire: (request, holder) => this.#objects.acquire(request, holder),
+      loaded,
+    });
+  }
+
+  serve<Params extends DescMessage, Ref, Implementation>(
+    type: ObjectDefinition<Params, Ref, Implementation>,
+    factory: Factory<Params, Implementation>,
+    options: ServeOptions<Params> = {},
+  ): void {
+    assertDefinition(type, "serve");
+    this.#assertOpen();
+    if (typeof factory !== "function") {
+      throw new TypeError(`holdfast: serve takes a function that makes a ${type.$service.typeName}.`);
+    }
+    const definition = type as unknown as ObjectDefinition;
+    const readyTimeoutMs = this.#options.readyTimeoutMs ?? definition.$readyTimeoutMs;
+    this.#objects.serve(servedType(definition, factory as never, options, readyTimeoutMs));
+  }
+
+  hold(type: ObjectDefinition, params: unknown, options?: HoldOptions<string>): never {
+    const { core } = this.#holdCore(type, params, options, this.#references);
+    return referenceTo(type, core) as never;
+  }
+
+  async get(type: ObjectDefinition, params: unknown, options?: GetOptions<string>): Promise<never> {
+    const { core, readyTimeoutMs } = this.#holdCore(type, params, options, this.#references);
+    try {
+      await whenLive(core, { clock: this.#clock, readyTimeoutMs, signals: [options?.signal] });
+    } catch (error) {
+      core.release();
+      throw error;
+    }
+    return referenceTo(type, core) as never;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const core of [...this.#references]) core.release();
+    this.#unloaded?.clear();
+    await this.#objects.close();
+  }
+
+  /** @param kept - where the reference stands until it is released; an object keeps its own. */
+  #holdCore(
+    type: ObjectDefinition,
+    params: unknown,
+    options: HoldOptions<string> | undefined,
+    kept?: Set<ReferenceCore>,
+  ): ReturnType<HoldCore> {
+    assertDefinition(type, "hold");
+    this.#assertOpen();
+    assertReadyTimeout(options?.readyTimeoutMs);
+    const readyTimeoutMs = options?.readyTimeoutMs ?? this.#options.readyTimeoutMs ?? type.$readyTimeoutMs;
+    const waits = this.#unloaded;
+    // What is wrong is thrown here, unless nobody can know yet what is served.
+    const way = waits === undefined ? this.#wayTo(type, params) : undefined;
+    const core: ReferenceCore = new ReferenceCore({
+      definition: type,
+      clock: this.#clock,
+      random: this.#random,
+      timing: this.#options.timing ?? defaultTiming,
+      readyTimeoutMs,
+      variant: options?.variant,
+      onReleased: () => {
+        kept?.delete(core);
+        waits?.delete(attach);
+      },
+    });
+    const attach = (): void => {
+      try {
+        core.attach((way ?? this.#wayTo(type, params))(core));
+      } catch (error) {
+        core.failed({ cause: holdError(error), retryAt: undefined });
+      }
+    };
+    kept?.add(core);
+    if (waits === undefined) attach();
+    else waits.add(attach);
+    return { core, readyTimeoutMs };
+  }
+
+  /**
+   * How a holder gets its holding of an object.
+   *
+   * @throws what is wrong with the params, or with the type.
+   */
+  #wayTo(type: ObjectDefinition, init: unknown): (holder: Holder) => Holding {
+    if (this.#loadFailure !== undefined) throw this.#loadFailure;
+    const { typeName } = type.$service;
+    const served = this.#objects.definition(typeName) !== undefined;
+    const provider = served ? this.#objects : this.#options.elsewhere;
+    if (provider === undefined) {
+      throw new TypeError(
+        `holdfast: ${typeName} is not served by this host, and the host holds from nowhere else. Serve it, or hold it from a link.`,
+      );
+    }
+    const { params, key } = keyedParams(type.$params, init as Message);
+    const request: HoldRequest = {
+      type,
+      params,
+      key,
+      caller: this.#options.caller ?? nobody,
+      session: undefined,
+    };
+    return (holder) => provider.acquire(request, holder);
+  }
+
+  async #load(load: HostOptions["load"]): Promise<void> {
+    if (load === undefined) return;
+    const waits = new Set<() => void>();
+    this.#unloaded = waits;
+    try {
+      await load(this);
+    } catch (error) {
+      this.#loadFailure = causeOf(error, "the load of this host", this.#log);
+    }
+    this.#unloaded = undefined;
+    if (this.#closing !== undefined) return;
+    for (const attach of [...waits]) if (waits.delete(attach)) attach();
+  }
+
+  #assertOpen(): void {
+    if (this.#closing === undefined) return;
+    throw new HoldfastError("the host is closed. Make a new one with createHost.", { code: Code.Canceled });
+  }
+}
+
+/** What `hold` would have thrown, as the cause of a reference that fails later. */
+function holdError(error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  return new HoldfastError(text, { code: Code.Unimplemented, cause: error });
+}
+
+function assertDefinition(type: unknown, what: string): asserts type is ObjectDefinition {
+  const shaped = type as Partial<ObjectDefinition> | null | undefined;
+  if (typeof shaped?.$members === "object" && typeof shaped.$params === "object") return;
+  throw new TypeError(
+    `holdfast: ${what} takes an object's definition, the constant that protoc-gen-holdfast writes for a service with ` +
+      "`option (holdfast.v1.object)` (in the file …_holdfast.ts).",
+  );
+}
+
+function assertReadyTimeout(readyTimeoutMs: number | undefined): void {
+  if (readyTimeoutMs === undefined || readyTimeoutMs > 0) return;
+  throw new RangeError(`holdfast: readyTimeoutMs is ${readyTimeoutMs}; give a number of ms above zero`);
+}

@@ -1,0 +1,184 @@
+/**
+ * A holding of an object of this host, whoever holds it: a reference of this process, or the end of a wire.
+ *
+ * Source: design "Held objects".
+ */
+import type { VariantDefinition } from "../base/definition.ts";
+import { HoldfastError, reasonError } from "../base/errors.ts";
+import type { Caller } from "../base/handlers.ts";
+import type { Change } from "../delta/operation.ts";
+import type {
+  Binding,
+  Holder,
+  Holding,
+  HoldingFailure,
+  HoldRequest,
+  ObjectAnswer,
+  ObjectCall,
+} from "./holding.ts";
+import type { HeldObject, ObjectEnvironment, ObjectHolder } from "./object.ts";
+import { type CallPlace, runCall } from "./run-call.ts";
+import { type ServedType, variantFor } from "./served-type.ts";
+import { StartOrder } from "./start-order.ts";
+
+export interface LocalHoldingParts {
+  readonly served: ServedType;
+  readonly request: HoldRequest;
+  readonly holder: Holder;
+  readonly env: ObjectEnvironment;
+  /** The present object of these params; a new one when the last has ended. */
+  readonly object: () => HeldObject;
+}
+
+export class LocalHolding implements Holding, ObjectHolder {
+  readonly #parts: LocalHoldingParts;
+  readonly #order: StartOrder;
+  readonly #running = new Map<ObjectCall, AbortController>();
+  #caller: Caller;
+  /** Undefined: refused, or not open yet. */
+  #variant: VariantDefinition | undefined;
+  #object: HeldObject | undefined;
+  #binding: Binding | undefined;
+  #released = false;
+
+  constructor(parts: LocalHoldingParts) {
+    this.#parts = parts;
+    this.#caller = parts.request.caller;
+    this.#order = new StartOrder(parts.served.definition.$serial);
+  }
+
+  open(): void {
+    if (!this.#released) this.#enter(this.#choose());
+  }
+
+  retry(): void {
+    if (this.#released) return;
+    if (this.#object !== undefined) {
+      this.#object.attempt();
+      return;
+    }
+    this.#parts.holder.loading();
+    this.open();
+  }
+
+  /** The caller has other grants than before: the variant is chosen again. */
+  regranted(caller: Caller): void {
+    this.#caller = caller;
+    if (this.#released) return;
+    const chosen = this.#choose();
+    if (chosen === this.#variant) return;
+    this.#binding = undefined;
+    this.#parts.holder.loading();
+    this.#enter(chosen);
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#leave();
+    for (const stop of this.#running.values()) stop.abort();
+  }
+
+  // Calls -----------------------------------------------------------------------------------------------------------
+
+  async call(call: ObjectCall): Promise<ObjectAnswer> {
+    if (this.#variant?.members.includes(call.member) === false) return notRun(reasonError("NO_SUCH_MEMBER"));
+    const forgotten = new AbortController();
+    this.#running.set(call, forgotten);
+    try {
+      return await this.#order.start(call.definition.kind === "command", () =>
+        this.#run(call, forgotten.signal),
+      );
+    } finally {
+      if (this.#running.get(call) === forgotten) this.#running.delete(call);
+    }
+  }
+
+  forget(call: ObjectCall): void {
+    this.#running.get(call)?.abort();
+  }
+
+  async #run(call: ObjectCall, forgotten: AbortSignal): Promise<ObjectAnswer> {
+    const live = this.#object?.live();
+    const handler = live?.handler(call.member);
+    // It waited for its turn, and meanwhile nobody waits for it or the object is gone.
+    if (live === undefined || handler === undefined || forgotten.aborted) {
+      return notRun(reasonError("NOT_READY", "the object is not live any more"));
+    }
+    const { env, request } = this.#parts;
+    const { type, params, key, session } = request;
+    const { run, clock, log } = env;
+    const { ending } = live;
+    const place: CallPlace = {
+      type,
+      params,
+      key,
+      caller: this.#caller,
+      session,
+      ending,
+      handler,
+      run,
+      clock,
+      log,
+    };
+    return runCall(call, place, forgotten);
+  }
+
+  // What the object says ----------------------------------------------------------------------------------------------
+
+  objectLoading(): void {
+    this.#binding = undefined;
+    this.#parts.holder.loading();
+  }
+
+  objectLive(): void {
+    if (this.#variant === undefined || this.#binding !== undefined) return;
+    const binding = this.#object?.bindingFor(this.#variant);
+    if (binding === undefined) return;
+    this.#binding = binding;
+    this.#parts.holder.bound(binding);
+  }
+
+  objectFailed(failure: HoldingFailure): void {
+    this.#binding = undefined;
+    this.#parts.holder.failed(failure);
+  }
+
+  objectChanged(member: string, change: Change): void {
+    const bound = this.#binding?.states.get(member);
+    // A holder that was bound while a change is being told has it already.
+    if (bound !== undefined && change.version > bound.version) this.#parts.holder.changed(member, change);
+  }
+
+  #choose(): VariantDefinition | HoldfastError {
+    const { served, request, env } = this.#parts;
+    return variantFor(served, this.#caller, request.params, env.log);
+  }
+
+  #enter(chosen: VariantDefinition | HoldfastError): void {
+    if (chosen instanceof HoldfastError) {
+      this.#variant = undefined;
+      this.#leave();
+      this.#parts.holder.failed({ cause: chosen, retryAt: undefined });
+      return;
+    }
+    this.#variant = chosen;
+    if (this.#object !== undefined) {
+      if (this.#object.state.kind === "live") this.objectLive();
+      return;
+    }
+    this.#object = this.#parts.object();
+    this.#object.attach(this);
+  }
+
+  #leave(): void {
+    this.#binding = undefined;
+    const object = this.#object;
+    this.#object = undefined;
+    object?.detach(this);
+  }
+}
+
+function notRun(error: HoldfastError): ObjectAnswer {
+  return { result: { error }, mark: "none", repeat: false };
+}

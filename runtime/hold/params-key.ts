@@ -1,0 +1,63 @@
+/**
+ * The params of a held object: which object it is. Two params that say the same give the same key, whoever made
+ * them.
+ *
+ * The key is the params' bytes in the binary format, whose fields go out in the order of their numbers. The
+ * generator refuses params with fields that have no stable bytes (floats, maps).
+ *
+ * Source: design "Schema and generated code".
+ */
+import {
+  create,
+  type DescMessage,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { Code } from "@connectrpc/connect";
+import { HoldfastError } from "../base/errors.ts";
+import { settled } from "../delta/settled.ts";
+
+export interface KeyedParams {
+  /** Frozen, and shared with nobody. */
+  readonly params: Message;
+  readonly key: string;
+}
+
+/**
+ * Makes params of what a program gives.
+ *
+ * @throws HoldfastError `invalid_argument` naming what does not fit.
+ */
+export function keyedParams<Params extends DescMessage>(
+  schema: Params,
+  init: MessageInitShape<Params>,
+): KeyedParams {
+  try {
+    for (const name of Object.keys(init)) assertMember(schema, name);
+    const made: MessageShape<Params> = create(schema, init);
+    // A copy, so that a program may go on changing its own message; one inside it is frozen with the params.
+    const copy = Object.create(Object.getPrototypeOf(made) as object) as MessageShape<Params>;
+    const params = settled(schema, Object.assign(copy, made));
+    return { params, key: paramsKey(schema, params) };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message.replace(/^holdfast: /, "") : String(error);
+    throw new HoldfastError(`these are no params of ${schema.typeName}: ${problem}`, {
+      code: Code.InvalidArgument,
+      cause: error,
+    });
+  }
+}
+
+/** The key of a message of params. */
+export function paramsKey(schema: DescMessage, params: Message): string {
+  return base64Encode(toBinary(schema, params, { writeUnknownFields: false }), "url");
+}
+
+/** A misspelt field would name another object, and nobody would see it. */
+function assertMember(schema: DescMessage, name: string): void {
+  if (name.startsWith("$") || schema.members.some(({ localName }) => localName === name)) return;
+  throw new TypeError(`it has no field ${name}`);
+}

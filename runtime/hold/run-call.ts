@@ -1,0 +1,167 @@
+/**
+ * Runs one call on a served object: its handler with a context like any server's, and what it gives as an answer.
+ *
+ * A plain host keeps nothing of its commands. A server passes a {@link RunCommand} of its own, which leads them
+ * through its journal.
+ *
+ * Source: design "Held objects", "Server: What a user writes".
+ */
+import { clone, create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../base/clock.ts";
+import { handlerMostMs } from "../base/constants.ts";
+import type { CommandDefinition, ObjectDefinition } from "../base/definition.ts";
+import { isHandlerRefusal } from "../base/handler-refusal.ts";
+import type { Caller, CommandContext, HandlerContext } from "../base/handlers.ts";
+import type { Log } from "../base/log.ts";
+import { onAbort } from "../base/signals.ts";
+import type { ObjectAnswer, ObjectCall } from "./holding.ts";
+import type { MemberHandler } from "./implementation.ts";
+
+/** What a run of a command has beside the request. */
+export type RunningCommand = Pick<CommandContext, "signal" | "mayHaveRun" | "transaction">;
+
+/** A command on an object, on its way to its handler. */
+export interface ObjectCommand {
+  readonly type: ObjectDefinition;
+  /** The object's params, and their key: both name the object. */
+  readonly params: Message;
+  readonly key: string;
+  readonly definition: CommandDefinition;
+  readonly call: ObjectCall;
+  readonly caller: Caller;
+  readonly session: string | undefined;
+  /** Aborts when the object's activation ends. */
+  readonly ending: AbortSignal;
+  /** Calls the handler: gives what it returned, or rejects with what it threw. At most once. */
+  handle(running: RunningCommand): Promise<unknown>;
+}
+
+/** Runs a command once for its call ID, as far as whoever provides this promises. Never rejects. */
+export type RunCommand = (command: ObjectCommand) => Promise<ObjectAnswer>;
+
+/** Where a call runs. */
+export interface CallPlace {
+  readonly type: ObjectDefinition;
+  readonly params: Message;
+  readonly key: string;
+  readonly caller: Caller;
+  readonly session: string | undefined;
+  /** Aborts when the object's activation ends. */
+  readonly ending: AbortSignal;
+  readonly handler: MemberHandler;
+  readonly run: RunCommand;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Runs a call; never rejects.
+ *
+ * @param forgotten - aborts when nobody waits for a query or signal any more.
+ */
+export async function runCall(
+  call: ObjectCall,
+  place: CallPlace,
+  forgotten: AbortSignal,
+): Promise<ObjectAnswer> {
+  const { definition } = call;
+  const header = new Headers();
+  const trailer = new Headers();
+  const context: Omit<HandlerContext, "signal"> = {
+    caller: place.caller,
+    session: place.session,
+    deadline: Number.isFinite(call.deadline.at) ? call.deadline.at : undefined,
+    requestHeader: new Headers(call.options.headers),
+    responseHeader: header,
+    responseTrailer: trailer,
+    log: place.log,
+    clock: place.clock,
+  };
+  if (definition.kind === "command") {
+    const { type, params, key, caller, session, ending } = place;
+    const answer = await place.run({
+      type,
+      params,
+      key,
+      definition,
+      call,
+      caller,
+      session,
+      ending,
+      handle: async (running) => place.handler(call.request, { ...context, callId: call.callId, ...running }),
+    });
+    return { header, trailer, ...answer };
+  }
+  const stop = new AbortController();
+  const forgets = [place.ending, forgotten].map((signal) => onAbort(signal, (reason) => stop.abort(reason)));
+  try {
+    const reply: unknown = await place.handler(call.request, { ...context, signal: stop.signal });
+    return {
+      result: { reply: replyOf(definition.method.output, reply) },
+      mark: undefined,
+      repeat: false,
+      header,
+      trailer,
+    };
+  } catch (error) {
+    return { result: { error: errorOfThrow(error, call, place.log) }, mark: undefined, repeat: false };
+  } finally {
+    for (const forget of forgets) forget();
+  }
+}
+
+/**
+ * How a host without a journal runs commands: the same call that comes again meets its own run, and nothing is kept
+ * beyond. A fault leaves open whether the command took effect, so that nobody tries again.
+ */
+export function plainRun(clock: Clock, log: Log): RunCommand {
+  const runs = new WeakMap<ObjectCall, Promise<ObjectAnswer>>();
+  return (command) => {
+    let run = runs.get(command.call);
+    if (run === undefined) runs.set(command.call, (run = runPlainly(command, clock, log)));
+    return run;
+  };
+}
+
+async function runPlainly(command: ObjectCommand, clock: Clock, log: Log): Promise<ObjectAnswer> {
+  const { definition } = command;
+  const limit = new AbortController();
+  const late = (): void =>
+    limit.abort(new ConnectError("the handler took longer than it may", Code.DeadlineExceeded));
+  const timer = clock.timer(definition.handlerMostMs ?? handlerMostMs, late, { background: true });
+  const forget = onAbort(command.ending, (reason) => limit.abort(reason));
+  try {
+    const reply = await command.handle({
+      signal: limit.signal,
+      mayHaveRun: false,
+      transaction: noTransaction,
+    });
+    return { result: { reply: replyOf(definition.method.output, reply) }, mark: "ran", repeat: false };
+  } catch (thrown) {
+    const error = errorOfThrow(thrown, command.call, log);
+    return { result: { error }, mark: isHandlerRefusal(error) ? "refused" : "unknown", repeat: false };
+  } finally {
+    timer.cancel();
+    forget();
+  }
+}
+
+function noTransaction(): Promise<never> {
+  return Promise.reject(
+    new TypeError(
+      "holdfast: ctx.transaction needs a server's store, and this object is served by a plain host. Serve it with createServer({ store }), or change the object's states alone.",
+    ),
+  );
+}
+
+/** A reply of its own: what a handler goes on to change is not the caller's. */
+function replyOf(output: DescMessage, reply: unknown): Message {
+  return clone(output, create(output, (reply ?? {}) as Message));
+}
+
+function errorOfThrow(thrown: unknown, call: ObjectCall, log: Log): ConnectError {
+  if (thrown instanceof ConnectError) return thrown;
+  log.error("a handler failed", { method: call.definition.method.toString(), error: thrown });
+  return new ConnectError("the handler failed; the provider's log says why", Code.Internal);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { StartOrder } from "./start-order.ts";
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function pile(serial: boolean): {
+  readonly started: string[];
+  add(name: string, command: boolean): void;
+  end(name: string): Promise<void>;
+} {
+  const order = new StartOrder(serial);
+  const started: string[] = [];
+  const ends = new Map<string, () => void>();
+  return {
+    started,
+    add(name, command) {
+      void order.start(command, () => {
+        started.push(name);
+        return new Promise<void>((resolve) => ends.set(name, resolve));
+      });
+    },
+    async end(name) {
+      ends.get(name)?.();
+      await turn();
+    },
+  };
+}
+
+describe("calls of one reference", () => {
+  it("start in their order, and never inside the call itself", async () => {
+    const calls = pile(false);
+    calls.add("a", true);
+    calls.add("b", false);
+    calls.add("c", true);
+    expect(calls.started).toEqual([]);
+    await turn();
+    expect(calls.started).toEqual(["a", "b", "c"]);
+  });
+
+  it("with serial: a command starts when the last one is settled, and nothing overtakes it", async () => {
+    const calls = pile(true);
+    calls.add("a", true);
+    calls.add("query", false);
+    calls.add("b", true);
+    calls.add("query behind b", false);
+    await turn();
+    expect(calls.started).toEqual(["a", "query"]);
+    await calls.end("a");
+    expect(calls.started).toEqual(["a", "query", "b", "query behind b"]);
+  });
+
+  it("with serial: one that fails lets the next one start", async () => {
+    const order = new StartOrder(true);
+    const first = order.start(true, () => Promise.reject(new Error("no")));
+    await expect(first).rejects.toThrow("no");
+    await expect(order.start(true, () => Promise.resolve(1))).resolves.toBe(1);
+  });
+});
