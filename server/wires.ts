@@ -6,6 +6,7 @@
 import type { HandlerContext } from "@connectrpc/connect";
 import type { Packet } from "../gen/holdfast/link/v1/link_pb.ts";
 import type { MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
+import type { Limits } from "../runtime/base/limits.ts";
 import { DuplexWire } from "../runtime/wire/connect-duplex.ts";
 import { addressKey } from "./http/exchange.ts";
 import { createUpgrade, type UpgradeListener, type UpgradeParts } from "./http/upgrade.ts";
@@ -15,9 +16,10 @@ import type { OpenWire } from "./wire/open-wire.ts";
 import { runWireCalls, type WireEntranceParts } from "./wire-entrance.ts";
 
 export interface WiresParts
-  extends Omit<AcceptParts, "users">,
+  extends Omit<AcceptParts, "users" | "limits">,
     Omit<WireEntranceParts, "callerKey">,
     Pick<UpgradeParts, "cors" | "open"> {
+  readonly limits: AcceptParts["limits"] & Pick<Limits, "replyBytesMost">;
   readonly definitions: () => Iterable<MethodDefinition>;
   /** What else goes over wires. */
   readonly users: readonly ((wire: OpenWire) => void)[];
@@ -36,6 +38,7 @@ export function createWires(parts: WiresParts): ServerWires {
   const calls = wireCalls({
     method: methodsByName(parts.definitions),
     run: runWireCalls(parts),
+    replyBytesMost: parts.limits.replyBytesMost,
     clock: parts.clock,
     log: parts.log,
   });

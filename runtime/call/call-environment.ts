@@ -46,7 +46,9 @@ export interface CallEnvironment extends StampOptions {
   readonly ending: AbortSignal;
   /** Whether `holdfast-server` has been seen on this link. */
   readonly seen: boolean;
-  /** @param form - how messages travel, when the link's own choice will not do. */
+  /** What the next try of a call goes over: a wire, or HTTP. @param form - how messages travel, when the link's own choice will not do. */
+  callConnection(form?: "binary"): TryConnection;
+  /** The same over HTTP. */
   connection(form?: "binary"): TryConnection;
   /** Ms to wait for a repeat after a server fault, beside the call's own wait. A longer wait takes no token. */
   takeRetryToken(waitMsMost: number): number;

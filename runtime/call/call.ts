@@ -148,7 +148,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#progress = "signing-in";
         token = await this.#env.signIn.token(signal);
         // Not before the token is there: the one of now may be given up while the call waits for it.
-        connection = this.#env.connection(this.#keep?.binary === true ? "binary" : undefined);
+        connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
         await this.#keep?.sending(this.#env.tagOf(token));
         end = await this.#try(connection, token, signal);
       } catch (error) {
@@ -186,7 +186,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     await this.#unsent();
     const next = nextStep(end, {
       delivery: this.#repeatable ? "repeatable" : "atMostOnce",
-      once: this.#once,
+      once: this.#stamp !== undefined,
       budgetLeftMs: this.#deadline.leftMs(),
       refreshed: this.#refreshed,
       canRefresh: this.#env.signIn.canRefresh,
@@ -310,7 +310,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
 
   #facts(connection: TryConnection): TryFacts {
     const { server, seen } = this.#env;
-    return { once: this.#once, server, seen, http: connection.http() };
+    return { once: this.#stamp !== undefined, server, seen, http: connection.http() };
   }
 
   #headers(token: string | undefined): Headers {

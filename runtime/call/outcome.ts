@@ -40,7 +40,7 @@ export type TryEnd<O extends DescMessage = DescMessage> =
 
 /** What decides besides the answer itself. */
 export interface TryFacts {
-  /** A command that runs once, on a link to a holdfast server. */
+  /** A command with a call ID, on a link to a holdfast server: only a marked answer settles it. */
   readonly once: boolean;
   /** Whether the server is a holdfast server or any Connect server. */
   readonly server: "holdfast" | "plain";

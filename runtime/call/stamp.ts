@@ -5,7 +5,7 @@
  * Source: design "Commands run once"; reliability decisions D1, D3, D7, D9.
  */
 import type { Clock } from "../base/clock.ts";
-import { formatCallHeader, headerNames } from "./headers.ts";
+import { formatCallHeader, headerNames, type LanePosition } from "./headers.ts";
 import type { Lane } from "./lane.ts";
 import type { Ticket } from "./ticket.ts";
 
@@ -15,6 +15,15 @@ export interface StampOptions {
   readonly ticket: Ticket;
   /** The secret that tells this link from other anonymous ones. */
   readonly anonymous: string;
+}
+
+/** What one try of a command says of itself. */
+export interface StampFields extends LanePosition {
+  readonly callId: string;
+  /** The tag of the caller that an earlier answer named; undefined at the first try. */
+  readonly expectedCaller: string | undefined;
+  /** The secret of an anonymous link; undefined for a try that is signed in. */
+  readonly anon: string | undefined;
 }
 
 /** A stamp as it outlives its process: what a later one needs to send the same call. */
@@ -113,26 +122,35 @@ export class Stamp {
     this.#written = false;
   }
 
-  /** Writes the headers of one try. The first one takes the number in the lane. */
+  /** Writes the headers of one try. */
   write(headers: Headers, tries: number, anonymous: boolean, tag: string | undefined): void {
+    const { callId, expectedCaller, anon, ...lane } = this.fields(tries, anonymous, tag);
+    if (expectedCaller !== undefined) headers.set(headerNames.for, expectedCaller);
+    headers.set(headerNames.call, formatCallHeader({ id: callId, lane }));
+    if (anon !== undefined) headers.set(headerNames.anon, anon);
+  }
+
+  /** What one try says. The first one takes the number in the lane. */
+  fields(tries: number, anonymous: boolean, tag: string | undefined): StampFields {
     const { clock, lane } = this.#options;
     const now = clock.monotonic();
-    if (this.#written && this.#tag !== undefined) headers.set(headerNames.for, this.#tag);
+    const expectedCaller = this.#written ? this.#tag : undefined;
     this.sending(tag);
     this.#written = true;
     const at = this.#first?.at ?? now;
     this.#tries = tries;
     const serverMs = this.#serverMs(at);
     const firstSent = serverMs === undefined ? { agoMs: now - at } : { serverMs };
-    const position = {
+    return {
+      callId: this.callId,
       lane: lane.id,
       seq: this.#number(),
       settled: lane.settled,
       tries: this.#triesBefore + tries,
       firstSent,
+      expectedCaller,
+      anon: anonymous ? this.#options.anonymous : undefined,
     };
-    headers.set(headerNames.call, formatCallHeader({ id: this.callId, lane: position }));
-    if (anonymous) headers.set(headerNames.anon, this.#options.anonymous);
   }
 
   /** An answer to this call named its caller. */

@@ -5,7 +5,7 @@
  *
  * Source: design "Calls".
  */
-import type { ConnectError } from "@connectrpc/connect";
+import type { ConnectError, Interceptor } from "@connectrpc/connect";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import {
   idleProbeWaitMsMost,
@@ -41,6 +41,7 @@ import type { LinkOptions } from "./link-options.ts";
 import type { LinkEvent } from "./link-state.ts";
 import type { Platform } from "./platform.ts";
 import { probePath } from "./probe-path.ts";
+import type { LinkWire } from "./wire-support.ts";
 
 /** What a link is made of; `linkOf` makes it from what the program gave. */
 export interface LinkParts {
@@ -77,6 +78,8 @@ export class LinkEnvironment implements CallEnvironment {
 
   /** Set by the link that this is part of, once, before its first call. */
   outbox: CallOutbox | undefined;
+  /** The same; undefined: all goes over HTTP. */
+  wire: LinkWire | undefined;
 
   readonly #parts: LinkParts;
   readonly #baseUrl: string;
@@ -126,7 +129,12 @@ export class LinkEnvironment implements CallEnvironment {
     return this.#seen;
   }
 
-  connection(form?: "binary"): TryConnection {
+  callConnection(form?: "binary"): TryConnection {
+    // The outbox sends bytes whose schema it does not have.
+    return (form === undefined ? this.wire?.connection() : undefined) ?? this.connection(form);
+  }
+
+  connection(form?: "binary", interceptors?: readonly Interceptor[]): TryConnection {
     const { options, connections } = this.#parts;
     if (options.transport !== undefined) {
       return {
@@ -140,7 +148,7 @@ export class LinkEnvironment implements CallEnvironment {
     const { transport, progress } = httpTry(client, {
       baseUrl: this.#baseUrl,
       format: form ?? options.format ?? "binary",
-      interceptors: options.interceptors ?? [],
+      interceptors: interceptors ?? options.interceptors ?? [],
     });
     const fault = (): boolean => {
       const swapped = connections.swap(client);
@@ -204,6 +212,7 @@ export class LinkEnvironment implements CallEnvironment {
 
   signInAgain(): void {
     this.signIn.restart();
+    this.wire?.signedIn();
     this.#tag = undefined;
     if (this.closing.aborted || !this.#ending.signal.aborted) return;
     this.#readmitting = true;
@@ -226,6 +235,7 @@ export class LinkEnvironment implements CallEnvironment {
     this.#closing.abort();
     this.#ending.abort(reasonError("LINK_CLOSED"));
     this.gate.close();
+    this.wire?.close();
     return true;
   }
 

@@ -10,6 +10,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { TokenSource } from "../call/sign-in.ts";
+import type { CallsWay, WireSupport } from "./wire-support.ts";
 import type { OutboxHome } from "./platform.ts";
 
 /** Where commands wait that their schema gives an outbox. */
@@ -47,6 +48,15 @@ export interface LinkOptions {
   readonly server?: "holdfast" | "plain";
   /** How messages travel. Default `binary`; `json` is readable in a browser's tools. */
   readonly format?: "binary" | "json";
+  /**
+   * Which way calls go. `auto` (default): over the link's wire while one is open, else over HTTP; it opens at the third
+   * call. `http`: never over a wire. `wire`: over nothing else; a call waits for it, inside its budget.
+   */
+  readonly calls?: CallsWay;
+  /** How a wire's packets are packed. Default `msgpack`; `json` is readable in a browser's tools. */
+  readonly codec?: "msgpack" | "json";
+  /** What opens wires. Default: the platform's; a browser has none of its own, see `holdfast/web/wire`. */
+  readonly wire?: WireSupport;
   /** A Connect transport in place of holdfast's own. Its own interceptors and limits stand. */
   readonly transport?: Transport;
   /** Connect interceptors, around each try. Not together with `transport`. */
@@ -105,6 +115,8 @@ export function checkOptions(options: LinkOptions): Timing {
   }
   oneOf("server", options.server, ["holdfast", "plain"]);
   oneOf("format", options.format, ["binary", "json"]);
+  oneOf("calls", options.calls, ["auto", "http", "wire"]);
+  oneOf("codec", options.codec, ["msgpack", "json"]);
   for (const name of ["account", "session", "build"] as const) {
     const value = options[name];
     // They travel as headers, in ASCII.

@@ -17,14 +17,15 @@ import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
-import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { type BeatOptions, type Heartbeat, startHeartbeat } from "../stream/heartbeat.ts";
+import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { OutboxHome } from "./platform.ts";
 import { streamHost } from "./stream-host.ts";
+import type { LinkWire } from "./wire-support.ts";
 
 export class Link implements Calls, AsyncDisposable {
   readonly #parts: LinkParts;
@@ -49,8 +50,12 @@ export class Link implements Calls, AsyncDisposable {
     this.#streams = streamHost(this.#env, parts, this.#baseUrl);
     this.#outbox = openOutbox(parts, this.#env, this.#baseUrl);
     this.#env.outbox = this.#outbox;
+    this.#env.wire = wireOf(parts, this.#env, this.#baseUrl);
     if (parts.options.outbox?.atStart !== false) this.#outbox?.wake();
-    this.#forgetWake = parts.platform.onWake(() => this.#env.gate.prompt());
+    this.#forgetWake = parts.platform.onWake(() => {
+      this.#env.gate.prompt();
+      this.#env.wire?.prompt();
+    });
   }
 
   /** The server's base URL, as the link uses it. */
@@ -158,6 +163,12 @@ export class Link implements Calls, AsyncDisposable {
     if (state !== before) this.#state.set(state);
     if (state.kind === "up" && before.kind !== "up") this.#outbox?.wake();
   }
+}
+
+function wireOf({ options, platform }: LinkParts, env: LinkEnvironment, url: string): LinkWire | undefined {
+  const { calls, transport, server } = options;
+  if (calls === "http" || transport !== undefined || server === "plain") return undefined;
+  return (options.wire ?? platform.wire)?.attach({ url, options, env });
 }
 
 function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {

@@ -7,6 +7,7 @@ import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import type { Random } from "../base/random.ts";
 import type { Outbox, OutboxParts } from "../outbox/outbox.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
+import type { WireSupport } from "./wire-support.ts";
 
 /** Whose outbox it is. */
 export interface OutboxPlace {
@@ -33,6 +34,8 @@ export interface Platform<Own = unknown> {
   openHttp(options: HttpOptions, own: Own): HttpClient;
   /** Absent on a platform without files; a link's options may bring one. */
   readonly outbox?: OutboxHome;
+  /** What opens wires; absent: links have one only when the program gives `linkOf` what opens it. */
+  readonly wire?: WireSupport;
   /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
   onWake(fn: () => void): () => void;
 }

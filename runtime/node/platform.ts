@@ -11,6 +11,7 @@ import { fileOutbox } from "./file-outbox.ts";
 import { http1Client } from "./http1.ts";
 import { http2Client } from "./http2.ts";
 import { sleepWatch } from "./wake.ts";
+import { nodeWires } from "./node-wires.ts";
 
 /** What only links of Node have. */
 export interface NodeLinkOptions {
@@ -35,5 +36,6 @@ export const nodePlatform: Platform<NodeLinkOptions> = {
       fileOutbox({ folder, server, account, random: systemRandom }),
     open: (parts) => new Outbox(parts),
   },
+  wire: nodeWires,
   onWake: sleepWatch(systemClock),
 };

@@ -11,6 +11,7 @@ import {
   type End,
   KeepaliveSchema,
   NameSchema,
+  ReauthSchema,
   ServerMessageSchema,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { fromLinkError } from "./link-error.ts";
@@ -35,13 +36,15 @@ export class ClientEnd extends WireEnd<typeof ServerMessageSchema, typeof Client
   readonly #numbers = new Map<string, number>();
   #onNow: (serverMs: number) => void = () => undefined;
   #onStreamEnd: (end: End) => void = () => undefined;
+  #onLeave: (afterMs: number) => void = () => undefined;
 
   constructor(options: WireEndOptions) {
     super({ in: ServerMessageSchema, out: ClientMessageSchema }, options);
     this.take({
       end: (end) => {
-        if (end.stream === 0) this.close(wireEnded(end));
-        else this.#onStreamEnd(end);
+        if (end.stream !== 0) this.#onStreamEnd(end);
+        else if (end.again && end.error === undefined) this.#onLeave(end.afterMs);
+        else this.close(wireEnded(end));
       },
       keepalive: ({ nowMs, ask }) => {
         if (nowMs > 0) this.#onNow(nowMs);
@@ -58,6 +61,21 @@ export class ClientEnd extends WireEnd<typeof ServerMessageSchema, typeof Client
   /** Who hears that a stream ends; the wire's own end is no stream's. */
   onStreamEnd(fn: (end: End) => void): void {
     this.#onStreamEnd = fn;
+  }
+
+  /**
+   * Who hears that the server will end this wire: nothing new is begun on it, and the next one is opened after
+   * `afterMs`. What is under way is still answered, then the wire closes.
+   */
+  onLeave(fn: (afterMs: number) => void): void {
+    this.#onLeave = fn;
+  }
+
+  /** Signs in anew; empty: without a token. */
+  reauth(token: string): void {
+    this.send(
+      create(ClientMessageSchema, { kind: { case: "reauth", value: create(ReauthSchema, { token }) } }),
+    );
   }
 
   /** The number that stands for a name on this wire; told before its first use. */

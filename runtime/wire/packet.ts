@@ -11,6 +11,7 @@ import { type Payload, PayloadSchema } from "../../gen/holdfast/link/v1/link_pb.
 import { Batch } from "../base/batch.ts";
 import { CodecError } from "../codec/codec-error.ts";
 import type { Codec, Plain } from "../codec/codec.ts";
+import { PackedPlain } from "../codec/packed-plain.ts";
 import { fillSlot, openSlot } from "../codec/slot.ts";
 import { packetBytesAim, packetMessageCountMost } from "./wire.ts";
 
@@ -62,6 +63,12 @@ export function messageIn<Desc extends DescMessage>(
 ): MessageShape<Desc> {
   if (payload === undefined) throw new CodecError(`a ${desc.typeName} is missing`);
   return codec.unshape(desc, openSlot(PayloadSchema, payload));
+}
+
+/** Bytes of the user's message that a link message carries. */
+export function payloadBytes(payload: Payload): number {
+  const plain: unknown = openSlot(PayloadSchema, payload);
+  return plain instanceof PackedPlain ? plain.end - plain.start : 0;
 }
 
 /** Gathers what one end says in a turn, and sends it as packets when the turn is over. */

@@ -23,7 +23,7 @@ import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import { type CallHeader, isId } from "../../runtime/call/headers.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
-import { messageIn, payloadOf } from "../../runtime/wire/packet.ts";
+import { messageIn, payloadBytes, payloadOf } from "../../runtime/wire/packet.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
 import type { OpenWire } from "./open-wire.ts";
 
@@ -64,6 +64,7 @@ export interface WireCallParts {
   /** The method of a name such as "board.v1.BoardService.Claim". */
   readonly method: (name: string) => UnaryDefinition | undefined;
   readonly run: RunCall;
+  readonly replyBytesMost: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -173,6 +174,8 @@ class WireCalls {
     if ("error" in result) return errorResult(made, result.error, mark ?? "none", repeat);
     try {
       const reply = payloadOf(this.#wire.end.codec, definition.method.output, result.reply as never);
+      const bytes = payloadBytes(reply);
+      if (bytes > this.#parts.replyBytesMost) throw new RangeError(`a reply of ${bytes} bytes is too large`);
       return resultMessage(made, { case: "reply", value: reply }, mark, repeat);
     } catch (error) {
       this.#parts.log.error("a reply could not be written", { method: definition.method.toString(), error });

@@ -980,7 +980,8 @@ export const LostSchema: GenMessage<Lost> = /*@__PURE__*/
  */
 export type End = Message<"holdfast.link.v1.End"> & {
   /**
-   * 0: of the wire, with everything on it.
+   * 0: of the wire, with everything on it. With `again` and no error it is announced: the client begins nothing new on
+   * this wire and opens another one; the server answers what is under way, then closes it.
    *
    * @generated from field: uint32 stream = 1;
    */

@@ -1,0 +1,89 @@
+/**
+ * The seam between a link and its wire: a connection that stays, over which calls and held objects go. What opens
+ * one is given by the platform or by the program, so that a page which makes calls over HTTP alone carries none of it.
+ *
+ * Source: design "Which way a call goes".
+ */
+import type { Clock } from "../base/clock.ts";
+import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
+import type { ClientEnd } from "../wire/client-end.ts";
+import type { CodecName } from "../wire/handshake.ts";
+import type { Wire } from "../wire/wire.ts";
+import type { LinkOptions } from "./link-options.ts";
+
+/** Which way calls go; see `LinkOptions.calls`. */
+export type CallsWay = "auto" | "http" | "wire";
+
+/** What a wire is opened with. */
+export interface OpenWireOptions {
+  /** The server's base URL. */
+  readonly url: string;
+  readonly codec: CodecName;
+  readonly clock: Clock;
+  /** Ms until the wire must stand. */
+  readonly connectWaitMs: number;
+  readonly signal: AbortSignal;
+  /** The link's options: a platform finds its own among them, such as `tls`. */
+  readonly own: object;
+}
+
+/**
+ * Opens a wire to a server that stands, and has said nothing.
+ *
+ * @throws ConnectionFault, `sent: false`; the signal's reason once that has aborted.
+ */
+export type OpenWire = (options: OpenWireOptions) => Promise<Wire>;
+
+/** What a link's wire needs of its link. */
+export interface WireHost {
+  /** The link's address, as it uses it. */
+  readonly url: string;
+  readonly options: Pick<LinkOptions, "calls" | "codec" | "interceptors">;
+  readonly env: WireEnvironment;
+}
+
+/** The link's environment, as far as its wire uses it. */
+export interface WireEnvironment
+  extends Pick<
+    CallEnvironment,
+    | "clock"
+    | "random"
+    | "log"
+    | "timing"
+    | "signIn"
+    | "ending"
+    | "identity"
+    | "anonymous"
+    | "heard"
+    | "answered"
+    | "tryEnded"
+    | "signInGone"
+  > {
+  readonly lane: { readonly id: string };
+  /** A try over HTTP. */
+  connection(form: undefined, interceptors: readonly []): TryConnection;
+}
+
+/** The wire of a link. */
+export interface LinkWire {
+  /** A try of a call; undefined: it goes over HTTP. Opens a wire when that is due. */
+  connection(): TryConnection | undefined;
+  /** The open end; undefined while there is none. */
+  readonly end: ClientEnd | undefined;
+  /**
+   * Is told of each wire that opens, before a message can come, and of the one that is open; its end tells when it is
+   * closed. Gives a function that forgets it.
+   */
+  onOpened(fn: (end: ClientEnd) => void): () => void;
+  /** Something lives on the wire: it is opened, and kept open, until the function that it gives is called. */
+  want(): () => void;
+  /** Another person has signed in, or the network may be back: a wire of before is given up, or looked for at once. */
+  signedIn(): void;
+  prompt(): void;
+  close(): void;
+}
+
+/** What gives a link its wire. */
+export interface WireSupport {
+  attach(host: WireHost): LinkWire;
+}

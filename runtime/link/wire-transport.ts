@@ -1,0 +1,258 @@
+/**
+ * A try over a wire, as the call loop has one over HTTP: Connect's interceptors go around it, what it gives and throws
+ * carries the same headers, and so the same rules say what follows.
+ *
+ * A call that a wire does not take goes over HTTP: one with a sign-in of its own, or with a request that would hold
+ * up all others on the wire.
+ *
+ * Source: design "Which way a call goes".
+ */
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create, isMessage } from "@bufbuild/protobuf";
+import {
+  type ConnectError,
+  createContextValues,
+  type Interceptor,
+  type Transport,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import { createMethodUrl, runUnaryCall } from "@connectrpc/connect/protocol";
+import { type Header, Mark, type Payload, type Result } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { ConnectionFault } from "../base/connection-fault.ts";
+import type { Mark as MarkName } from "../base/reasons.ts";
+import { onAbort } from "../base/signals.ts";
+import type { TryConnection } from "../call/call-environment.ts";
+import { headerNames, parseCallHeader } from "../call/headers.ts";
+import type { HttpProgress } from "../call/outcome.ts";
+import type { StampFields } from "../call/stamp.ts";
+import { fromLinkError } from "../wire/link-error.ts";
+import { messageIn, payloadBytes, payloadOf } from "../wire/packet.ts";
+import type { WireCalls } from "./wire-calls.ts";
+
+/** A larger request goes over HTTP: on the wire everything else would wait behind it. */
+export const wireRequestBytesMost = 1_048_576;
+
+export interface WireTryParts {
+  readonly calls: WireCalls;
+  /** As welcome said: the value of `holdfast-server`, and the caller's tag. */
+  readonly server: string;
+  readonly tag: string;
+  /** What hello was said with. */
+  readonly token: string | undefined;
+  readonly link: string;
+  readonly anonymous: string;
+  readonly url: string;
+  readonly interceptors: readonly Interceptor[];
+  /** A try over HTTP in place of this one. */
+  readonly http: () => TryConnection;
+  /** A try of this wire had a fault; see {@link TryConnection.fault}. */
+  readonly fault: () => boolean;
+}
+
+/** One try over a wire that is open. */
+export function wireTry(parts: WireTryParts): TryConnection {
+  return new WireTryConnection(parts);
+}
+
+class WireTryConnection implements TryConnection {
+  readonly ownDeadline = false;
+  readonly #parts: WireTryParts;
+  #progress: HttpProgress = "idle";
+  #instead: TryConnection | undefined;
+
+  constructor(parts: WireTryParts) {
+    this.#parts = parts;
+  }
+
+  get transport(): Transport {
+    return {
+      unary: (method, signal, _timeoutMs, header, message, contextValues) =>
+        this.#unary(method, signal, new Headers(header), message, contextValues),
+      stream: (...stream) => this.#overHttp().transport.stream(...stream),
+    };
+  }
+
+  readonly http = (): HttpProgress | undefined =>
+    this.#instead === undefined ? this.#progress : this.#instead.http();
+
+  fault(): boolean {
+    return this.#instead === undefined ? this.#parts.fault() : this.#instead.fault();
+  }
+
+  #overHttp(): TryConnection {
+    this.#instead ??= this.#parts.http();
+    return this.#instead;
+  }
+
+  #unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    header: Headers,
+    message: MessageInitShape<I>,
+    contextValues = createContextValues(),
+  ): Promise<UnaryResponse<I, O>> {
+    const { interceptors, url } = this.#parts;
+    const input = isMessage(message, method.input) ? message : create(method.input, message);
+    if (interceptors.length === 0) return this.#send(method, signal, header, input, contextValues);
+    return runUnaryCall<I, O>({
+      interceptors: [...interceptors],
+      ...(signal === undefined ? {} : { signal }),
+      req: {
+        stream: false,
+        service: method.parent,
+        method,
+        requestMethod: "POST",
+        url: createMethodUrl(url, method),
+        header,
+        contextValues,
+        message: input,
+      },
+      next: (request) =>
+        this.#send(method, request.signal, request.header, request.message, request.contextValues),
+    });
+  }
+
+  #send<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    header: Headers,
+    message: MessageShape<I>,
+    contextValues: ReturnType<typeof createContextValues>,
+  ): Promise<UnaryResponse<I, O>> {
+    const { calls, link, anonymous } = this.#parts;
+    const request = payloadOf(calls.end.codec, method.input, message);
+    if (!this.#takes(header, request)) {
+      // Interceptors have been around it; the transport of HTTP would run them again.
+      return this.#overHttp().transport.unary(method, signal, undefined, header, message, contextValues);
+    }
+    const timeout = header.get("connect-timeout-ms");
+    return this.#exchange(method, signal, {
+      method,
+      request,
+      timeoutMs: timeout === null ? undefined : Number(timeout),
+      stamp: stampOf(header, link, anonymous),
+      headers: ownHeaders(header),
+    });
+  }
+
+  #takes(header: Headers, request: Payload): boolean {
+    if (!this.#parts.calls.end.open || header.has("cookie")) return false;
+    const { token } = this.#parts;
+    const signIn = header.get("authorization");
+    if (signIn !== null && signIn !== `Bearer ${token ?? ""}`) return false;
+    return payloadBytes(request) <= wireRequestBytesMost;
+  }
+
+  #exchange<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    one: Parameters<WireCalls["send"]>[0],
+  ): Promise<UnaryResponse<I, O>> {
+    const { calls } = this.#parts;
+    return new Promise((resolve, reject) => {
+      let forget: () => void = () => undefined;
+      const id = calls.send(one, {
+        result: (result) => {
+          forget();
+          this.#progress = "ours";
+          try {
+            resolve(this.#response(method, result));
+          } catch (error) {
+            reject(error);
+          }
+        },
+        lost: (fault: ConnectionFault) => {
+          forget();
+          reject(fault);
+        },
+      });
+      this.#progress = "sent";
+      forget = onAbort(signal, (reason) => {
+        calls.cancel(id);
+        reject(reason);
+      });
+    });
+  }
+
+  #response<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    result: Result,
+  ): UnaryResponse<I, O> {
+    const header = answerHeaders(result, this.#parts);
+    if (result.outcome.case !== "reply") throw errorOf(result, header);
+    return {
+      stream: false,
+      service: method.parent,
+      method,
+      header,
+      trailer: headersOf(result.trailers),
+      message: messageIn(this.#parts.calls.end.codec, method.output, result.outcome.value),
+    };
+  }
+}
+
+/** The server's own error, with the headers that came beside it. */
+function errorOf(result: Result, header: Headers): ConnectError {
+  const error = fromLinkError(result.outcome.case === "error" ? result.outcome.value : undefined);
+  header.forEach((value, name) => error.metadata.set(name, value));
+  return error;
+}
+
+const markNames: Readonly<Record<number, MarkName>> = {
+  [Mark.RAN]: "ran",
+  [Mark.REFUSED]: "refused",
+  [Mark.UNKNOWN]: "unknown",
+  [Mark.NONE]: "none",
+  [Mark.LATER]: "later",
+};
+
+/** The headers that the same answer has over HTTP. */
+function answerHeaders(result: Result, parts: Pick<WireTryParts, "server" | "tag">): Headers {
+  const headers = headersOf(result.headers);
+  headers.set(headerNames.server, parts.server);
+  const mark = markNames[result.mark];
+  if (mark === undefined) return headers;
+  headers.set(headerNames.settled, mark);
+  headers.set(headerNames.caller, result.caller === "" ? parts.tag : result.caller);
+  if (result.repeat) headers.set(headerNames.repeat, "1");
+  return headers;
+}
+
+function headersOf(list: readonly Header[]): Headers {
+  const headers = new Headers();
+  for (const { name, value } of list) headers.append(name, value);
+  return headers;
+}
+
+/** What hello has said already, or a field of the message says. */
+const knownNames: ReadonlySet<string> = new Set([
+  "authorization",
+  "connect-timeout-ms",
+  headerNames.call,
+  headerNames.for,
+  headerNames.anon,
+  headerNames.session,
+  headerNames.build,
+]);
+
+function ownHeaders(headers: Headers): Header[] {
+  const own: Header[] = [];
+  headers.forEach((value, name) => {
+    if (!knownNames.has(name)) own.push({ $typeName: "holdfast.link.v1.Header", name, value });
+  });
+  return own;
+}
+
+function stampOf(headers: Headers, link: string, anonymous: string): StampFields | undefined {
+  const value = headers.get(headerNames.call);
+  const call = value === null ? undefined : parseCallHeader(value);
+  if (call?.lane === undefined) return undefined;
+  const anon = headers.get(headerNames.anon) ?? undefined;
+  return {
+    ...call.lane,
+    callId: call.id,
+    lane: call.lane.lane === link ? "" : call.lane.lane,
+    expectedCaller: headers.get(headerNames.for) ?? undefined,
+    anon: anon === anonymous ? undefined : anon,
+  };
+}
