@@ -21,8 +21,8 @@ const logbook = logbookClient(link);
 // Of its own: while a command waits in an outbox, those of its link that come later wait too.
 const storing = linkOf(url, { timing, account, outbox: { folder, atStart: false } });
 
-/** A link that has not reached its server yet says so at once, again and again. */
-const pauseMs = 100;
+/** After such an end. A link that has not reached its server yet says so at once, and an outbox takes what it is given. */
+const pausesMs: Readonly<Record<string, number>> = { "not-run": 100, "in-outbox": 500 };
 
 let stopped = false;
 process.stdin.resume().on("end", () => (stopped = true));
@@ -65,7 +65,8 @@ async function work(lane: number, laneCount: number, kinds: typeof acts): Promis
       const known = error instanceof HoldfastError ? error : undefined;
       const text = ConnectError.from(error).rawMessage.replaceAll("\n", " ");
       note(`${key} ${known?.outcome ?? "none"} ${known?.callId ?? "-"} ${text}`);
-      if (known?.outcome === "not-run") await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      const delayMs = pausesMs[known?.outcome ?? ""];
+      if (delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, delayMs));
     }
   }
 }
