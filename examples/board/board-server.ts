@@ -49,8 +49,8 @@ export async function boardServer(options: BoardOptions, onRun?: OnRun): Promise
       if (heldBy !== "") nudges.add(heldBy, id, who(context), context.clock.now());
       return {};
     },
-    tail: ({ after }, { numbered }) => numbered(happenings(board, after)),
-    chat: ({ id }, { numbered }) => numbered(talk(board, findItem(board.state, id).id)),
+    tail: ({ after }, context) => context.numbered(happenings(board, after)),
+    chat: ({ id }, context) => context.numbered(talk(board, findItem(board.state, id).id)),
     alive: ({ askedUpTo }, context) => ({ asks: nudges.for(who(context), askedUpTo, context.clock.now()) }),
     who: () => ({ present: presences(server.sessions()) }),
   });

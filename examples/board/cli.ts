@@ -1,12 +1,14 @@
 /**
- * The board on the command line: `npm run board -- post "buy milk"`. Each command is one call; while the server
- * does not answer, one line on stderr says so, and the call goes on inside its budget.
+ * The board on the command line: `npm run board -- post "buy milk"`. A short command is one call; while the server
+ * does not answer, one line on stderr says so, and the call goes on inside its budget. `tail`, `watch`, `chat` and
+ * `top` run until they are stopped, through whatever happens to the server.
  */
 import { Command } from "commander";
-import { HoldfastError, type Link, linkOf, type OutboxItem, type Settlement } from "holdfast";
-import { type BoardClient, boardClient } from "./gen/board/v1/board_holdfast.ts";
-import { type Item, ItemState } from "./gen/board/v1/board_pb.ts";
-import { lineAfterAWhile } from "./terminal-line.ts";
+import { chat, tail, watch } from "./live.ts";
+import { runOn, type Settings, withBoard, withLink } from "./programs.ts";
+import { itemLine, presenceLine, waitingLine } from "./show.ts";
+import { Top } from "./top.ts";
+import type { Item } from "./gen/board/v1/board_pb.ts";
 
 const program = new Command("board")
   .description("A small issue board for people and agents")
@@ -14,74 +16,14 @@ const program = new Command("board")
   .option("--as <name>", "who you are", process.env["BOARD_USER"] ?? process.env["USER"] ?? "somebody")
   .option("--budget <seconds>", "how long a call may take", Number);
 
-interface Settings {
-  readonly url: string;
-  readonly as: string;
-  readonly budget?: number;
-}
+const settings = (): Settings => program.opts<Settings>();
 
-/** Runs one command on a link of its own, and ends with the exit code that a shell expects. */
-async function withLink(use: (link: Link) => Promise<void>, atStart: boolean): Promise<void> {
-  const { url, as } = program.opts<Settings>();
-  let link: Link | undefined;
-  try {
-    link = linkOf(url, { account: as, token: () => as, outbox: { atStart } });
-    link.outbox.onSettled(showSettled);
-    const forget = lineAfterAWhile(link, process.stderr);
-    try {
-      await use(link);
-    } finally {
-      forget();
-    }
-  } catch (error) {
-    process.exitCode = 1;
-    process.stderr.write(`board: ${error instanceof HoldfastError ? error.rawMessage : String(error)}\n`);
-  } finally {
-    await link?.close();
-  }
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
-
-/**
- * The same for a call. What waits from earlier ones goes first, and a query does not wait for that; so the
- * program stays until it has left, now that the server answers.
- */
-function withBoard(
-  use: (board: BoardClient, options: { timeoutMs?: number }) => Promise<void>,
-): Promise<void> {
-  const { budget } = program.opts<Settings>();
-  const options = budget === undefined ? {} : { timeoutMs: budget * 1000 };
-  return withLink(async (link) => {
-    await use(boardClient(link), options);
-    if ((await link.outbox.list()).length > 0) await link.outbox.send();
-  }, true);
-}
-
-/** A command of an earlier run has left the outbox. */
-function showSettled(settlement: Settlement): void {
-  const { method, callId } = settlement;
-  if (settlement.kind === "failure" && settlement.outcome === "dropped") return;
-  const end = settlement.kind === "reply" ? "done" : `${settlement.outcome}: ${settlement.error.rawMessage}`;
-  process.stderr.write(`outbox: ${method} ${callId} ${end}\n`);
-}
-
-function showWaiting({ callId, method, madeAtMs, mayHaveRun }: OutboxItem): void {
-  const made = new Date(madeAtMs).toISOString();
-  process.stdout.write(`${callId}  ${made}  ${method}${mayHaveRun ? "  (may have run)" : ""}\n`);
-}
-
-const states = new Map<ItemState, string>([
-  [ItemState.OPEN, "open"],
-  [ItemState.CLAIMED, "claimed"],
-  [ItemState.CLOSED, "closed"],
-]);
 
 function show(item: Item | undefined): void {
-  if (item === undefined) return;
-  const holder = item.heldBy === "" ? "" : ` by ${item.heldBy}`;
-  const typing = item.typing === "" ? "" : ` (${item.typing} is typing)`;
-  process.stdout.write(
-    `${item.id.padEnd(10)} ${`${states.get(item.state) ?? ""}${holder}`.padEnd(20)} ${item.title}${typing}\n`,
-  );
+  if (item !== undefined) print(itemLine(item));
 }
 
 program
@@ -89,83 +31,149 @@ program
   .description("show the items, newest first")
   .option("--all", "also the closed ones", false)
   .action(({ all }: { all: boolean }) =>
-    withBoard(async (board, options) => {
+    withBoard(settings(), async (board, options) => {
       const { items } = await board.list({ all }, options);
       for (const item of items) show(item);
-      if (items.length === 0) process.stdout.write("nothing to do\n");
+      if (items.length === 0) print("nothing to do");
     }),
   );
 program
   .command("post <title>")
   .description("put an item on the board")
   .action((title: string) =>
-    withBoard(async (board, options) => show((await board.post({ title }, options)).item)),
+    withBoard(settings(), async (board, options) => show((await board.post({ title }, options)).item)),
   );
 program
   .command("claim <id>")
   .description("take an item")
   .action((id: string) =>
-    withBoard(async (board, options) => {
+    withBoard(settings(), async (board, options) => {
       const { item, note } = await board.claim({ id }, options);
       show(item);
-      if (note !== "") process.stdout.write(`(${note})\n`);
+      if (note !== "") print(`(${note})`);
     }),
   );
 program
   .command("release <id>")
   .description("give an item back")
   .action((id: string) =>
-    withBoard(async (board, options) => show((await board.release({ id }, options)).item)),
+    withBoard(settings(), async (board, options) => show((await board.release({ id }, options)).item)),
   );
 program
   .command("close <id>")
   .description("say that an item is done")
   .action((id: string) =>
-    withBoard(async (board, options) => show((await board.close({ id }, options)).item)),
+    withBoard(settings(), async (board, options) => show((await board.close({ id }, options)).item)),
   );
 program
   .command("typing <id>")
   .description("say that you are writing on an item")
   .action((id: string) =>
-    withBoard(async (board, options) => {
+    withBoard(settings(), async (board, options) => {
       await board.typing({ id }, options);
     }),
   );
+
+program
+  .command("say <id> <text>")
+  .description("say something about an item")
+  .action((id: string, text: string) =>
+    withBoard(settings(), async (board, options) => {
+      await board.say({ id, text }, options);
+    }),
+  );
+program
+  .command("nudge <id>")
+  .description("ask whoever holds an item for news")
+  .action((id: string) =>
+    withBoard(settings(), async (board, options) => {
+      await board.nudge({ id }, options);
+    }),
+  );
+program
+  .command("who")
+  .description("show who is there")
+  .action(() =>
+    withBoard(settings(), async (board, options) => {
+      const { present } = await board.who({}, options);
+      for (const one of present) print(presenceLine(one, Date.now()));
+      if (present.length === 0) print("nobody");
+    }),
+  );
+
+program
+  .command("tail")
+  .description("show what happens, as it happens")
+  .action(() => runOn(settings(), { doing: "tail" }, tail));
+program
+  .command("watch")
+  .description("show the items, and each that changes")
+  .action(() => runOn(settings(), { doing: "watch" }, watch));
+program
+  .command("chat <id>")
+  .description("show what is said about an item, and say what is typed")
+  .action((id: string) => runOn(settings(), { doing: `chat ${id}` }, (running) => chat(running, id)));
+program
+  .command("top")
+  .description("show the board as a live table")
+  .action(async () => {
+    if (!process.stdin.isTTY || !process.stdout.isTTY) {
+      process.stderr.write("board: top needs a terminal; `board watch` does without\n");
+      process.exitCode = 1;
+      return;
+    }
+    const top = new Top();
+    await runOn(settings(), { doing: "top", onAsk: top.onAsk, showLink: top.showLink }, (running) =>
+      top.run(running),
+    );
+  });
 
 const outbox = program.command("outbox").description("commands that wait for the server");
 outbox
   .command("list")
   .description("show what waits, in the order in which it will be sent")
   .action(() =>
-    withLink(async (link) => {
-      const items = await link.outbox.list();
-      for (const item of items) showWaiting(item);
-      if (items.length === 0) process.stdout.write("nothing waits\n");
-      for (const { where, why } of link.outbox.setAside.value) {
-        process.stderr.write(`set aside: ${where}: ${why}\n`);
-      }
-    }, false),
+    withLink(
+      settings(),
+      async (link) => {
+        const items = await link.outbox.list();
+        for (const item of items) print(waitingLine(item));
+        if (items.length === 0) print("nothing waits");
+        for (const { where, why } of link.outbox.setAside.value) {
+          process.stderr.write(`set aside: ${where}: ${why}\n`);
+        }
+      },
+      false,
+    ),
   );
 outbox
   .command("send")
   .description("send what waits, now")
   .action(() =>
-    withLink(async (link) => {
-      const { waitingCount, cause } = await link.outbox.send();
-      if (waitingCount === 0) process.stdout.write("nothing waits\n");
-      else throw cause instanceof Error ? cause : new Error(`${waitingCount} commands wait still`);
-    }, false),
+    withLink(
+      settings(),
+      async (link) => {
+        const { waitingCount, cause } = await link.outbox.send();
+        if (waitingCount === 0) print("nothing waits");
+        else throw cause instanceof Error ? cause : new Error(`${waitingCount} commands wait still`);
+      },
+      false,
+    ),
   );
 outbox
   .command("drop <call-id>")
   .description("take a command out, unsent")
   .action((callId: string) =>
-    withLink(async (link) => {
-      const outcome = await link.outbox.drop(callId);
-      process.stdout.write(
-        outcome === "not-run" ? "taken out; it did not run\n" : "taken out; it may have run\n",
-      );
-    }, false),
+    withLink(
+      settings(),
+      async (link) => {
+        const outcome = await link.outbox.drop(callId);
+        process.stdout.write(
+          outcome === "not-run" ? "taken out; it did not run\n" : "taken out; it may have run\n",
+        );
+      },
+      false,
+    ),
   );
 
 await program.parseAsync();

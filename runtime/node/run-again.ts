@@ -50,7 +50,9 @@ export async function runAgain(options: RunAgainOptions = {}): Promise<number> {
     return 0;
   }
   const beganAtMs = clock.now() - process.uptime() * 1_000;
-  let old = (await changedSince(file, beganAtMs)) ? undefined : await versionOf(file);
+  let old = await versionOf(file);
+  // In this order, so that a change between the two is not taken for the version that runs.
+  if (await changedSince(file, beganAtMs)) old = undefined;
   for (let first = true; ; first = false) {
     const version = await nextVersion(file, old, clock, signal);
     if (version === undefined) return 1;
