@@ -148,7 +148,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
         this.#progress = "signing-in";
         token = await this.#env.signIn.token(signal);
         // Not before the token is there: the one of now may be given up while the call waits for it.
-        connection = this.#env.connection(this.#keep?.binary === true ? "binary" : undefined);
+        connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
         await this.#keep?.sending(this.#env.tagOf(token));
         end = await this.#try(connection, token, signal);
       } catch (error) {
