@@ -1,0 +1,30 @@
+/** I7, A2: nobody gets another one's reply, and no command runs in another one's name. */
+import type { WorldEnd } from "../world.ts";
+import { effectsOf, groupBy, operations } from "./tally.ts";
+
+export function callers(end: WorldEnd): readonly string[] {
+  const breaches: string[] = [];
+  const changes = end.plan.incidents.some(({ kind }) => kind === "person");
+  const persons = new Map<string, string>();
+  for (const { invoked, ended } of operations(end)) {
+    const { op, person } = invoked;
+    if (!op.merge) persons.set(op.key, person);
+    const by = ended?.ended.kind === "reply" ? ended.ended.by : undefined;
+    // An empty one is a foreign answer that passed for a reply before the server had shown itself.
+    if (!changes && by !== undefined && by !== "" && by !== person) {
+      breaches.push(`op ${op.id} ${op.key} of ${person} got a reply made for ${by}`);
+    }
+  }
+  for (const { key, by } of effectsOf(end)) {
+    const person = persons.get(key);
+    if (!changes && person !== undefined && by !== person) {
+      breaches.push(`${key} of ${person} took effect as ${by}`);
+    }
+  }
+  for (const [callId, starts] of groupBy(end.history.of("started"), ({ callId: its }) => its)) {
+    const names = new Set(starts.map(({ by }) => by));
+    // A first try that certainly never ran may be made anew by who is signed in then.
+    if (callId !== "" && names.size > 1) breaches.push(`call ${callId} ran for ${[...names].join(" and ")}`);
+  }
+  return breaches;
+}

@@ -1,0 +1,27 @@
+/** Every invariant, by its name. A checker gives a line for each breach. */
+import type { WorldEnd } from "../world.ts";
+import { budgets } from "./budgets.ts";
+import { callers } from "./callers.ts";
+import { leftovers } from "./leftovers.ts";
+import { linkStates } from "./link-states.ts";
+import { marks } from "./marks.ts";
+import { once } from "./once.ts";
+import { order } from "./order.ts";
+import { outbox } from "./outbox.ts";
+import { outcomes } from "./outcomes.ts";
+import { sendings } from "./sendings.ts";
+
+export type Checker = (end: WorldEnd) => readonly string[];
+
+export const checkers: Readonly<Record<string, Checker>> = {
+  once,
+  outcomes,
+  budgets,
+  callers,
+  order,
+  marks,
+  sendings,
+  outbox,
+  linkStates,
+  leftovers,
+};

@@ -1,0 +1,153 @@
+/** A client of the simulation: one program, whose processes are killed and started again. */
+import type { Clock } from "../../runtime/base/clock.ts";
+import { HoldfastError } from "../../runtime/base/errors.ts";
+import type { Link } from "../../runtime/link/link.ts";
+import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
+import type { SimulatedFolder } from "../../runtime/testing/simulated-folder.ts";
+import type { SimulatedNetwork } from "../../runtime/testing/simulated-network.ts";
+import { type SimulatedProcess, simulatedProcess } from "../../runtime/testing/simulated-process.ts";
+import { testLink } from "../../runtime/testing/test-link.ts";
+import { Lists } from "./gen/test/simulation/v1/lists_holdfast.ts";
+import type { Ended, History } from "./history.ts";
+import { anonymous } from "./lists-server.ts";
+import type { ClientPlan } from "./plan.ts";
+import type { Op } from "./workload.ts";
+
+export interface ClientParts {
+  readonly clock: Clock;
+  readonly network: SimulatedNetwork;
+  readonly folder: SimulatedFolder;
+  readonly history: History;
+  readonly random: SeededRandom;
+  readonly plan: ClientPlan;
+  readonly number: number;
+  /** The token of a person as of now; `fresh`: the server has refused the last one. */
+  readonly tokenOf: (person: string, fresh: boolean) => string;
+}
+
+export class Client {
+  person: string | undefined;
+  process: SimulatedProcess | undefined;
+  link: Link | undefined;
+  /** Operations of the process of now that have not ended. */
+  readonly open = new Set<Op>();
+  readonly #parts: ClientParts;
+  #lives = 0;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    this.person = parts.plan.person;
+  }
+
+  get name(): string {
+    return this.process?.name ?? `c${this.#parts.number}`;
+  }
+
+  start(): void {
+    if (this.process !== undefined) return;
+    const { clock, network, folder, history, random, plan, number, tokenOf } = this.#parts;
+    this.#lives += 1;
+    const process = simulatedProcess(clock, `c${number}.${this.#lives}`);
+    const { link } = testLink(network, {
+      process,
+      random: random.fork(process.name),
+      format: plan.format,
+      outbox: { store: folder.open(process) },
+      ...(plan.person === undefined
+        ? {}
+        : { token: ({ rejected }) => tokenOf(this.person ?? "", rejected !== undefined) }),
+    });
+    this.process = process;
+    this.link = link;
+    let state: string = link.state.value.kind;
+    link.state.subscribe(({ kind }) => {
+      history.add({ kind: "state", client: process.name, from: state, to: kind });
+      state = kind;
+    });
+    link.outbox.onSettled((settlement) => {
+      const outcome = settlement.kind === "reply" ? "ran" : settlement.outcome;
+      history.add({ kind: "settled", client: process.name, callId: settlement.callId, outcome });
+    });
+  }
+
+  kill(): void {
+    this.process?.kill();
+    this.process = undefined;
+    this.link = undefined;
+    this.open.clear();
+  }
+
+  /** Another person signs in; who signed in nowhere stays nobody. */
+  changePerson(person: string): void {
+    if (this.person === undefined) return;
+    this.person = person;
+    this.link?.signIn();
+  }
+
+  /** Makes an operation in the process of now, if one runs. */
+  act(op: Op): void {
+    const { process, link } = this;
+    if (process === undefined || link === undefined) return;
+    const { history } = this.#parts;
+    const { open } = this;
+    history.add({ kind: "invoked", op, client: process.name, person: this.person ?? anonymous });
+    open.add(op);
+    const abort = new AbortController();
+    if (op.abortAfterMs !== undefined) process.clock.timer(op.abortAfterMs, () => abort.abort());
+    const end = (ended: Ended): void => {
+      if (!process.alive) return;
+      open.delete(op);
+      history.add({ kind: "ended", op, ended });
+    };
+    process.run(() => {
+      call(link, op, {
+        signal: abort.signal,
+        timeoutMs: op.budgetMs,
+        ...(op.merge ? { onMerged: (callId) => history.add({ kind: "merged", op, callId }) } : {}),
+      }).then(
+        ({ place, by }) => end({ kind: "reply", place, by }),
+        (error: unknown) => end(errorOf(error)),
+      );
+    });
+  }
+}
+
+interface Reply {
+  readonly place?: number | undefined;
+  readonly by?: string | undefined;
+}
+
+interface Options {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onMerged?: (callId: string) => void;
+}
+
+async function call(link: Link, op: Op, options: Options): Promise<Reply> {
+  const { key, thinkMs, list, outbox, merge, refuse } = op;
+  switch (op.kind) {
+    case "append":
+      return link.call({ ...Lists.append, outbox, merge }, { key, list, refuse, thinkMs }, options);
+    case "whisper":
+      return link.call({ ...Lists.whisper, outbox }, { key, thinkMs }, options);
+    case "pay":
+      return link.call(Lists.pay, { key, thinkMs }, options);
+    case "send":
+      return link.call({ ...Lists.send, outbox }, { key, thinkMs }, options);
+    case "shout":
+      return link.call(Lists.shout, { key, thinkMs }, options);
+    case "read":
+      return { place: (await link.call(Lists.read, { list }, options)).length };
+    case "poke":
+      await link.call(Lists.poke, {}, options);
+      return {};
+  }
+}
+
+function errorOf(error: unknown): Ended {
+  if (!(error instanceof HoldfastError)) {
+    return { kind: "error", outcome: undefined, reason: undefined, callId: undefined, text: String(error) };
+  }
+  const { outcome, reason, callId, rawMessage } = error;
+  return { kind: "error", outcome, reason, callId, text: rawMessage.slice(0, 120) };
+}

@@ -1,0 +1,159 @@
+/** What happened in one run, in its order: what the checkers look at, and what two runs of one seed are compared by. */
+import type { NetworkEvent } from "../../runtime/testing/simulated-fate.ts";
+import type { Op } from "./workload.ts";
+
+/** How an operation ended for its program. */
+export type Ended =
+  | { readonly kind: "reply"; readonly place: number | undefined; readonly by: string | undefined }
+  | {
+      readonly kind: "error";
+      /** One of the five outcomes; undefined for an error that is none of holdfast's. */
+      readonly outcome: string | undefined;
+      readonly reason: string | undefined;
+      readonly callId: string | undefined;
+      readonly text: string;
+    };
+
+/** An effect: a row of the store, or something done elsewhere. */
+export interface Effect {
+  readonly key: string;
+  readonly callId: string;
+  readonly by: string;
+  /** The list and the place in it; "" and 0 for effects elsewhere. */
+  readonly list: string;
+  readonly place: number;
+  /** The server's process that made it. */
+  readonly server: string;
+}
+
+export type HistoryEvent = { readonly at: number } & HistoryFact;
+
+export type HistoryFact =
+  | { readonly kind: "phase"; readonly name: string }
+  | { readonly kind: "incident"; readonly text: string }
+  | { readonly kind: "invoked"; readonly op: Op; readonly client: string; readonly person: string }
+  | { readonly kind: "ended"; readonly op: Op; readonly ended: Ended }
+  | { readonly kind: "merged"; readonly op: Op; readonly callId: string }
+  | {
+      readonly kind: "started";
+      readonly key: string;
+      readonly callId: string;
+      readonly server: string;
+      readonly by: string;
+    }
+  | { readonly kind: "effect"; readonly effect: Effect }
+  | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
+  | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
+  | { readonly kind: "network"; readonly event: NetworkEvent }
+  | { readonly kind: "item"; readonly stream: string; readonly key: string }
+  | { readonly kind: "gap"; readonly stream: string; readonly text: string }
+  | { readonly kind: "fault"; readonly text: string };
+
+export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } & Extract<
+  HistoryFact,
+  { kind: Kind }
+>;
+
+export class History {
+  readonly events: HistoryEvent[] = [];
+  readonly #now: () => number;
+  #hash = 0x811c9dc5;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  add(fact: HistoryFact): void {
+    const event = { at: this.#now(), ...fact };
+    this.events.push(event);
+    this.#chain(textOf(event));
+  }
+
+  of<Kind extends HistoryFact["kind"]>(kind: Kind): FactOf<Kind>[] {
+    return this.events.filter((event): event is FactOf<Kind> => event.kind === kind);
+  }
+
+  /** Of all events so far: equal for two equal runs. */
+  get hash(): string {
+    return (this.#hash >>> 0).toString(16).padStart(8, "0");
+  }
+
+  #chain(text: string): void {
+    let hash = this.#hash;
+    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+    this.#hash = hash;
+  }
+}
+
+/** One line of a timeline. */
+export function textOf(event: HistoryEvent): string {
+  return `${event.at.toFixed(0).padStart(8)} ${factText(event)}`;
+}
+
+function factText(fact: HistoryFact): string {
+  switch (fact.kind) {
+    case "phase":
+      return `===== ${fact.name}`;
+    case "incident":
+      return `!! ${fact.text}`;
+    case "invoked": {
+      const { op, client, person } = fact;
+      const how = [
+        op.outbox === "none" ? "" : op.outbox,
+        op.merge ? "merge" : "",
+        op.refuse > 0 ? `refuse ${op.refuse}` : "",
+        op.abortAfterMs === undefined ? "" : `abort after ${op.abortAfterMs} ms`,
+      ];
+      const rest = how.filter((word) => word !== "").join(" ");
+      return `${client} (${person}) op ${op.id} ${op.kind} ${op.key} ${op.list} budget ${op.budgetMs} ms think ${op.thinkMs} ms ${rest}`;
+    }
+    case "ended":
+      return `op ${fact.op.id} ${fact.op.key} ended: ${endedText(fact.ended)}`;
+    case "merged":
+      return `op ${fact.op.id} ${fact.op.key} takes the place of ${fact.callId}`;
+    case "started":
+      return `${fact.server} starts ${fact.key} ${fact.callId.slice(0, 8)} for ${fact.by}`;
+    case "effect": {
+      const { key, callId, by, list, place, server } = fact.effect;
+      return `${server} effect ${key} ${callId.slice(0, 8)} by ${by} ${list === "" ? "elsewhere" : `${list}[${place}]`}`;
+    }
+    case "settled":
+      return `${fact.client} settled ${fact.callId.slice(0, 8)}: ${fact.outcome}`;
+    case "state":
+      return `${fact.client} ${fact.from} -> ${fact.to}`;
+    case "network":
+      return networkText(fact.event);
+    case "item":
+      return `${fact.stream} item ${fact.key}`;
+    case "gap":
+      return `${fact.stream} gap ${fact.text}`;
+    case "fault":
+      return `FAULT ${fact.text}`;
+  }
+}
+
+function endedText(ended: Ended): string {
+  if (ended.kind === "reply") return `reply ${ended.place ?? ""} ${ended.by ?? ""}`;
+  return `${ended.outcome ?? "foreign error"} ${ended.reason ?? ""} (${ended.text})`;
+}
+
+function networkText({ kind, where, request, status, header, text }: NetworkEvent): string {
+  const of =
+    request === undefined
+      ? ""
+      : ` ${request.client}#${request.number} ${nameOf(request.url, request.header)}`;
+  const mark = header?.get("holdfast-settled");
+  const told = [
+    status,
+    mark === undefined || mark === null ? undefined : `mark ${mark}`,
+    header?.get("holdfast-repeat") === "1" ? "repeat" : undefined,
+    text,
+  ];
+  const rest = told.filter((word) => word !== undefined).join(" ");
+  return `${where} ${kind}${of} ${rest}`;
+}
+
+function nameOf(url: string, header: Headers): string {
+  const call = header.get("holdfast-call");
+  return `${url.split("/").at(-1) ?? ""}${call === null ? "" : ` ${call.slice(1, 9)}${call.slice(call.indexOf(";s="))}`}`;
+}

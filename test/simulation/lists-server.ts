@@ -1,0 +1,119 @@
+/** The server of the simulation: real handlers over a real journal, in a simulated process. */
+import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
+import { type Clock, sleep } from "../../runtime/base/clock.ts";
+import type { CommandContext } from "../../runtime/base/handlers.ts";
+import type { Random } from "../../runtime/base/random.ts";
+import type { SimulatedServer } from "../../runtime/testing/simulated-host.ts";
+import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
+import { createServer, type Server, type Store, tryAgain } from "../../server/index.ts";
+import { Lists, type ListsHandlers } from "./gen/test/simulation/v1/lists_holdfast.ts";
+import type { History } from "./history.ts";
+import type { Ledger, Stage } from "./ledger.ts";
+
+export interface ListsServerParts {
+  readonly store: Store<Stage | undefined>;
+  readonly ledger: Ledger;
+  readonly history: History;
+  readonly random: Random;
+  /** Who a token stands for. Throws for one that does not count any more. */
+  readonly personOf: (token: string | undefined) => string | undefined;
+  /** How this run of a handler fails; undefined: it does not. */
+  readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
+}
+
+export interface ListsServer extends SimulatedServer {
+  readonly server: Server;
+}
+
+export const anonymous = "nobody";
+
+export function startListsServer(process: SimulatedProcess, parts: ListsServerParts): ListsServer {
+  const { clock } = process;
+  const server = createServer({
+    clock,
+    random: parts.random,
+    store: parts.store,
+    authenticate: ({ token }) => {
+      const by = parts.personOf(token);
+      return by === undefined ? undefined : { by };
+    },
+  });
+  server.implement(Lists, handlersOf(process, parts), { send: { rerun: true } });
+  const router = createConnectRouter();
+  server.routes(router);
+  return {
+    server,
+    handlers: router.handlers,
+    otherwise: () => ({ status: 404, header: ourHeader(clock) }),
+  };
+}
+
+function ourHeader(clock: Clock): Headers {
+  return new Headers({ "holdfast-server": "1", "holdfast-now": `${Math.floor(clock.now())}` });
+}
+
+type Command = { readonly key: string; readonly thinkMs: number };
+
+function handlersOf(
+  process: SimulatedProcess,
+  { ledger, history, failureOf }: ListsServerParts,
+): ListsHandlers {
+  const { clock } = process;
+  const begin = async ({ key, thinkMs }: Command, ctx: CommandContext): Promise<string> => {
+    const by = ctx.caller.by ?? anonymous;
+    history.add({ kind: "started", key, callId: ctx.callId ?? "", server: process.name, by });
+    if (thinkMs > 0) await sleep(clock, thinkMs);
+    return by;
+  };
+  const fail = (key: string, moment: "before" | "after"): void => {
+    const failure = failureOf(key);
+    if (failure === "again" && moment === "before") throw tryAgain("not now", 100);
+    if (failure === moment) throw new Error("the handler fails");
+  };
+  const effect = ({ key }: Command, ctx: CommandContext, by: string) => ({
+    key,
+    callId: ctx.callId ?? "",
+    by,
+    server: process.name,
+  });
+  const elsewhere = async (request: Command, ctx: CommandContext): Promise<{ by: string }> => {
+    const by = await begin(request, ctx);
+    fail(request.key, "before");
+    ledger.actElsewhere(effect(request, ctx, by));
+    fail(request.key, "after");
+    if (request.thinkMs > 0) await sleep(clock, request.thinkMs);
+    return { by };
+  };
+  return {
+    read: ({ list }) => ({ length: ledger.lengthOf(list) }),
+    async append(request, ctx) {
+      const by = await begin(request, ctx);
+      if (request.refuse === 1) throw new ConnectError("no", Code.FailedPrecondition);
+      fail(request.key, "before");
+      return ctx.transaction((tx) => {
+        const place = (tx as Stage).append({ ...effect(request, ctx, by), list: request.list });
+        if (request.refuse === 2) throw new ConnectError("no, after all", Code.FailedPrecondition);
+        fail(request.key, "after");
+        return { place, by };
+      });
+    },
+    async whisper(request, ctx) {
+      const by = await begin(request, ctx);
+      fail(request.key, "before");
+      return ctx.transaction((tx) => {
+        (tx as Stage).append({ ...effect(request, ctx, by), list: "whispers" });
+        return { by };
+      });
+    },
+    pay: elsewhere,
+    async send(request, ctx) {
+      if (ctx.mayHaveRun && ledger.hasActed(ctx.callId ?? "")) return { by: ctx.caller.by ?? anonymous };
+      return elsewhere(request, ctx);
+    },
+    shout: elsewhere,
+    poke: () => ({}),
+    async *follow() {
+      yield* [];
+    },
+  };
+}

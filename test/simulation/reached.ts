@@ -1,0 +1,105 @@
+/**
+ * Places that a simulation must have been at, or its silence says nothing: each of them has to be reached in some
+ * thousand seeds.
+ */
+import { operations } from "./checkers/tally.ts";
+import type { WorldEnd } from "./world.ts";
+
+export const marksToReach = [
+  "a reply lost after its command ran",
+  "a copy while the command runs",
+  "a copy after the command ran",
+  "a copy after the command was refused",
+  "an answer from what was kept",
+  "a command run on two servers at once",
+  "CALL_STALE",
+  "CALL_FORGOTTEN",
+  "OUTCOME_UNKNOWN",
+  "ALREADY_RAN",
+  "IN_PROGRESS",
+  "SIGN_IN_REFUSED",
+  "DRAINING",
+  "NO_REPLY",
+  "a foreign answer",
+  "a command that waited in an outbox and ran",
+  "a command that was merged",
+  "an entry sent by another process",
+  "a server that crashed with a handler running",
+  "a client killed with a call open",
+  "a budget that ended",
+] as const;
+
+export type ReachedMark = (typeof marksToReach)[number];
+
+export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
+  const reached = new Set<ReachedMark>();
+  const { history } = end;
+  const running = new Map<string, string>();
+  const said = new Map<string, string>();
+  const heard = new Set<string>();
+  const sender = new Map<string, string>();
+  for (const event of history.events) {
+    if (event.kind === "started") {
+      const before = running.get(event.callId);
+      if (before !== undefined && before !== event.server)
+        reached.add("a command run on two servers at once");
+      running.set(event.callId, event.server);
+    } else if (event.kind === "merged") reached.add("a command that was merged");
+    else if (event.kind === "network") {
+      const { kind, request, header, text, where } = event.event;
+      const call = request?.header.get("holdfast-call")?.slice(1, 23) ?? "";
+      const mark = header?.get("holdfast-settled") ?? "";
+      if (kind === "crashed" && [...running.values()].includes(where)) {
+        reached.add("a server that crashed with a handler running");
+      }
+      if (kind === "twin" && running.has(call)) reached.add("a copy while the command runs");
+      if (kind === "twin" && said.get(call) === "ran") reached.add("a copy after the command ran");
+      if (kind === "twin" && said.get(call) === "refused")
+        reached.add("a copy after the command was refused");
+      if (kind === "heard" && header?.has("holdfast-server") === false) reached.add("a foreign answer");
+      if (kind === "heard") heard.add(`${request?.client} ${request?.number}`);
+      if (kind === "failed" && said.get(call) === "ran") reached.add("a reply lost after its command ran");
+      if (kind === "sent" && call !== "") {
+        const before = sender.get(call);
+        if (before !== undefined && before !== request?.client)
+          reached.add("an entry sent by another process");
+        sender.set(call, request?.client ?? "");
+      }
+      if (kind === "answered") {
+        if (header?.get("holdfast-repeat") === "1") reached.add("an answer from what was kept");
+        if (text === undefined) running.delete(call);
+        if (mark === "ran" || mark === "refused") said.set(call, mark);
+      }
+    }
+  }
+  reachedByOutcome(end, reached);
+  return reached;
+}
+
+const reasons = [
+  "CALL_STALE",
+  "CALL_FORGOTTEN",
+  "OUTCOME_UNKNOWN",
+  "ALREADY_RAN",
+  "IN_PROGRESS",
+  "SIGN_IN_REFUSED",
+  "DRAINING",
+  "NO_REPLY",
+] as const;
+
+function reachedByOutcome(end: WorldEnd, reached: Set<ReachedMark>): void {
+  const settled = new Map(end.history.of("settled").map(({ callId, outcome }) => [callId, outcome]));
+  for (const { ended } of operations(end)) {
+    if (ended === undefined) {
+      reached.add("a client killed with a call open");
+      continue;
+    }
+    if (ended.ended.kind !== "error") continue;
+    const { reason, callId = "", outcome } = ended.ended;
+    for (const name of reasons) if (reason === name) reached.add(name);
+    if (reason === "BUDGET_ENDED") reached.add("a budget that ended");
+    if (outcome === "in-outbox" && settled.get(callId) === "ran") {
+      reached.add("a command that waited in an outbox and ran");
+    }
+  }
+}

@@ -1,0 +1,173 @@
+/** Runs a plan: faults, then healing and converging, then closing; and asks every checker. */
+import type { Incident } from "./faults.ts";
+import { checkers } from "./checkers/checkers.ts";
+import type { Plan } from "./plan.ts";
+import { World, type WorldEnd } from "./world.ts";
+
+/** What a checker has found. */
+export interface Violation {
+  /** The name of the invariant. */
+  readonly rule: string;
+  readonly text: string;
+}
+
+export interface RunResult {
+  readonly end: WorldEnd;
+  readonly violations: readonly Violation[];
+  readonly hash: string;
+}
+
+/** Time after healing in which everything must come to rest: the longest budget, the longest wait, and some. */
+const convergeMs = 150_000;
+/** Late copies arrive at most this much after the last request. */
+const lateMsMost = 600_000;
+
+export async function runPlan(plan: Plan): Promise<RunResult> {
+  const unhandled: unknown[] = [];
+  const note = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  try {
+    const end = await live(plan, unhandled);
+    const violations = Object.entries(checkers).flatMap(([rule, check]) =>
+      check(end).map((text) => ({ rule, text })),
+    );
+    return { end, violations, hash: end.history.hash };
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+}
+
+async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd> {
+  const world = new World(plan);
+  const { clock, history, clients, hosts, network } = world;
+  history.add({ kind: "phase", name: "faults" });
+  for (const host of hosts) await host.start();
+  for (const client of clients) client.start();
+  for (const op of plan.ops) clock.timer(op.atMs, () => clients[op.client]?.act(op));
+  for (const incident of plan.incidents) clock.timer(incident.atMs, () => strike(world, incident));
+  await clock.advance(plan.durationMs);
+
+  history.add({ kind: "phase", name: "heal" });
+  world.healed = true;
+  await heal(world);
+  await clock.advance(convergeMs);
+  if (network.lateCount > 0) await clock.advance(lateMsMost);
+  await restartClients(world);
+  await clock.advance(convergeMs);
+
+  history.add({ kind: "phase", name: "close" });
+  const openKeys = clients.flatMap((client) => [...client.open].map(({ key }) => key));
+  const closing = [
+    ...clients.map((client) => client.link?.close()),
+    ...world.servers.map((lists) => lists?.server.close({ within: 1_000 })),
+  ];
+  await clock.advance(60_000);
+  await Promise.race([Promise.all(closing), clock.settle()]);
+  await clock.settle();
+  return {
+    plan,
+    history,
+    ledger: world.ledger,
+    timerCount: clock.pendingCount,
+    openKeys,
+    folders: world.folders.map(({ names }) => names),
+    unhandled,
+  };
+}
+
+function strike(world: World, incident: Incident): void {
+  const { clock, history, hosts, clients, network, servers, tokens } = world;
+  if (world.healed) return;
+  const { forMs, ...said } = { forMs: 0, ...incident };
+  history.add({ kind: "incident", text: `${JSON.stringify(said)} for ${forMs} ms` });
+  const later = (fn: () => void): void => void clock.timer(forMs, fn);
+  const host = "host" in incident ? hosts[incident.host] : undefined;
+  const client = "client" in incident ? clients[incident.client] : undefined;
+  switch (incident.kind) {
+    case "crash":
+      host?.crash();
+      later(() => void host?.start());
+      return;
+    case "close": {
+      const closing = host?.process;
+      void servers[incident.host]?.server.close({ within: incident.withinMs }).then(() => {
+        if (closing === undefined || host?.process !== closing) return;
+        host.crash();
+        later(() => void host.start());
+      });
+      return;
+    }
+    case "pauseServer": {
+      const { process } = host ?? {};
+      process?.pause();
+      later(() => process?.resume());
+      return;
+    }
+    case "kill":
+      client?.kill();
+      later(() => client?.start());
+      return;
+    case "pauseClient": {
+      const { process } = client ?? {};
+      process?.pause();
+      later(() => process?.resume());
+      return;
+    }
+    case "block": {
+      const { process } = client ?? {};
+      if (process === undefined) return;
+      network.block(process, incident.how);
+      later(() => network.unblock(process));
+      return;
+    }
+    case "cut":
+      if (client?.process !== undefined) network.cut(client.process);
+      return;
+    case "jumpClient":
+      client?.process?.jumpWall(incident.byMs);
+      return;
+    case "jumpServer":
+      host?.process?.jumpWall(incident.byMs);
+      return;
+    case "tokens":
+      tokens.expire();
+      return;
+    case "person":
+      client?.changePerson(client.person === "alice" ? "bob" : "alice");
+      return;
+    case "loseLock":
+      world.folders[world.plan.clients[incident.client]?.folder ?? 0]?.loseLock();
+  }
+}
+
+/** Everything that was broken is whole from here on. */
+async function heal({ hosts, clients, network }: World): Promise<void> {
+  for (const client of clients) {
+    if (client.process !== undefined) {
+      network.unblock(client.process);
+      client.process.resume();
+    }
+    client.start();
+  }
+  for (const host of hosts) {
+    host.process?.resume();
+    await host.start();
+  }
+}
+
+/** Every program is started once more, as its person, and sends what waits. */
+async function restartClients({ clients, clock, history }: World): Promise<void> {
+  // That one never ends is a finding of its own.
+  const resting = clients.filter(({ open }) => open.size === 0);
+  for (const client of resting) void client.link?.close();
+  await clock.advance(5_000);
+  for (const client of resting) {
+    client.kill();
+    client.start();
+    void client.link?.outbox
+      .send()
+      .catch((error: unknown) =>
+        history.add({ kind: "fault", text: `outbox.send failed: ${String(error)}` }),
+      );
+  }
+}

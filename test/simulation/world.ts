@@ -1,0 +1,138 @@
+/** One run: clients, links, servers, stores and a network on one virtual clock, all from one plan. */
+import { seededRandom, type SeededRandom } from "../../runtime/testing/seeded-random.ts";
+import { type DiskFate, simulatedDisk } from "../../runtime/testing/simulated-disk.ts";
+import { type SimulatedFolder, simulatedFolder } from "../../runtime/testing/simulated-folder.ts";
+import type { SimulatedHost } from "../../runtime/testing/simulated-host.ts";
+import { simulatedNetwork, type SimulatedNetwork } from "../../runtime/testing/simulated-network.ts";
+import { testOrigin } from "../../runtime/testing/test-link.ts";
+import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { memoryStore, type Store, StoreError } from "../../server/index.ts";
+import { Client } from "./client.ts";
+import { drawFate } from "./faults.ts";
+import { History } from "./history.ts";
+import { Ledger, ledgerStore, type Stage } from "./ledger.ts";
+import { type ListsServer, startListsServer } from "./lists-server.ts";
+import type { Plan } from "./plan.ts";
+import { Tokens } from "./tokens.ts";
+
+/** What is left when a run is over. */
+export interface WorldEnd {
+  readonly plan: Plan;
+  readonly history: History;
+  readonly ledger: Ledger;
+  /** Timers of the clock after everything was closed. */
+  readonly timerCount: number;
+  /** Operations of living clients that never ended. */
+  readonly openKeys: readonly string[];
+  /** Entries that are in outboxes still, by folder. */
+  readonly folders: readonly (readonly string[])[];
+  readonly unhandled: readonly unknown[];
+}
+
+export class World {
+  readonly plan: Plan;
+  readonly clock: VirtualClock = virtualClock();
+  readonly history = new History(() => this.clock.monotonic());
+  readonly ledger: Ledger;
+  readonly hosts: readonly SimulatedHost[];
+  readonly clients: readonly Client[];
+  readonly network: SimulatedNetwork;
+  readonly tokens = new Tokens();
+  readonly folders: readonly SimulatedFolder[];
+  /** The server of each host, while it runs. */
+  readonly servers: (ListsServer | undefined)[] = [];
+  healed = false;
+  readonly #durableStore: Store<Stage | undefined> | undefined;
+
+  constructor(plan: Plan) {
+    this.plan = plan;
+    const { clock, history } = this;
+    const random = seededRandom(`world/${plan.seed}`);
+    this.ledger = new Ledger((effect) => history.add({ kind: "effect", effect }));
+    this.network = simulatedNetwork({
+      clock,
+      fate: (request) => (this.healed ? {} : this.#fateOf(request)),
+      choose: (hosts) => (hosts.length === 0 ? undefined : random.pick(hosts)),
+      onEvent: (event) => history.add({ kind: "network", event }),
+    });
+    if (plan.store === "durable") {
+      const inner = memoryStore({ clock, random: random.fork("store") });
+      this.#durableStore = ledgerStore(inner, this.ledger, true, plan.hostCount > 1);
+    }
+    this.hosts = this.#makeHosts(random);
+    const folderFates = this.#fates(random.fork("folders"), plan.folderFailRate, 20);
+    this.folders = plan.clients.map(() =>
+      simulatedFolder({ clock, fate: folderFates, brokenLock: plan.brokenLock }),
+    );
+    this.clients = plan.clients.map((client, number) => {
+      const folder = this.folders[client.folder];
+      if (folder === undefined) throw new RangeError("a client has a folder");
+      return new Client({
+        ...{ clock, network: this.network, folder, history, plan: client, number },
+        random: random.fork(`client ${number}`),
+        tokenOf: (person, fresh) => this.tokens.of(person, fresh),
+      });
+    });
+  }
+
+  /** A memory store's own gap: what tells its age alone must not be late where calls may be forgotten. */
+  #fateOf(request: Parameters<typeof drawFate>[1]): ReturnType<typeof drawFate> {
+    const fate = drawFate(this.plan.seed, request, this.plan.rates);
+    const { twinMs, ...rest } = fate;
+    if (twinMs === undefined || this.plan.store === "durable") return fate;
+    const call = request.header.get("holdfast-call") ?? "";
+    return /;f=\d+$/.test(call) ? fate : rest;
+  }
+
+  #fates(random: SeededRandom, failRate: number, msMost: number): () => DiskFate {
+    return () => {
+      const failing = random.chance(failRate);
+      const fail = random.pick(["before", "after"] as const);
+      const ms = { durableMs: random.int(msMost + 1), heardMs: random.int(msMost + 1) };
+      return failing && !this.healed ? { ...ms, fail } : ms;
+    };
+  }
+
+  #makeHosts(random: SeededRandom): SimulatedHost[] {
+    const { plan, clock, history, ledger } = this;
+    const disk = simulatedDisk({
+      clock,
+      fate: this.#fates(random.fork("disk"), plan.diskFailRate, plan.diskMsMost),
+      error: (fail) => new StoreError(`simulated: failed ${fail} it was durable`, false),
+    });
+    const failures = random.fork("handlers");
+    return Array.from({ length: plan.hostCount }, (_, number) =>
+      this.network.host(
+        testOrigin,
+        (process) => {
+          const store =
+            this.#durableStore ??
+            ledgerStore(
+              memoryStore({
+                clock: process.clock,
+                random: random.fork(process.name),
+                ...(plan.callsPerCallerMost === undefined
+                  ? {}
+                  : { callsPerCallerMost: plan.callsPerCallerMost }),
+              }),
+              ledger,
+              false,
+            );
+          const lists = startListsServer(process, {
+            ...{ ledger, history },
+            store: disk.open(store, process),
+            random: random.fork(`server ${process.name}`),
+            personOf: (token) => this.tokens.personOf(token),
+            failureOf: () =>
+              failures.chance(plan.handlerFailRate) && !this.healed
+                ? failures.pick(["before", "after", "again"] as const)
+                : undefined,
+          });
+          this.servers[number] = lists;
+          return lists;
+        },
+        `s${number}`,
+      ),
+    );
+  }
+}
