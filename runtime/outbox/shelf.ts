@@ -52,6 +52,7 @@ export class Shelf {
   readonly #aside = new Source<readonly SetAside[]>([]);
   /** Put since the last look began, which may have missed them. */
   readonly #fresh = new Set<string>();
+  #glance: Promise<void> | undefined;
   #scan: Promise<void> | undefined;
   #scannedAt = Number.NEGATIVE_INFINITY;
   #sizeBytes = 0;
@@ -83,7 +84,11 @@ export class Shelf {
   /** Looks at the store, if that was not done just now. */
   async glance(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#scannedAt < outboxScanEveryMs) return;
-    await this.scan();
+    // Of a thousand calls at once the first looks, and the others take what it finds.
+    this.#glance ??= this.scan().finally(() => {
+      this.#glance = undefined;
+    });
+    await this.#glance;
   }
 
   /** Looks at the store. Rejects when the store fails: then nothing is known anew. */
