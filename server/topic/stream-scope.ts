@@ -4,8 +4,9 @@
  *
  * Source: design "Streams: The server".
  */
+import { Code } from "@connectrpc/connect";
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { errorOf } from "../../runtime/base/errors.ts";
 import type { StreamContext } from "../../runtime/base/handlers.ts";
 import type { AnyTopic, FollowOptions, NumberedSource } from "../../runtime/base/topics.ts";
 import type { TopicFollower } from "./follower.ts";
@@ -80,6 +81,13 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
   }
 }
 
+/** Of a reader of bare messages, which no client of ours is. */
+const lagged = {
+  code: Code.Unavailable,
+  text: "the reader was too slow",
+  advice: "Follow again from now on; a generated client goes on where it was.",
+};
+
 class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
   readonly #follower: TopicFollower<Item> | Promise<TopicFollower<Item>>;
   readonly #signal: AbortSignal;
@@ -100,7 +108,7 @@ class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
     try {
       while (!this.#signal.aborted) {
         const batch = follower.takeBatch();
-        if (batch === "lagged") throw reasonError("LAGGED");
+        if (batch === "lagged") throw errorOf("LAGGED", lagged, undefined, {});
         if (batch === "nothing") await woken(follower, this.#signal);
         else for (const item of batch.items) yield item.message;
       }
