@@ -54,6 +54,8 @@ export class Departures {
    * An entry leaves.
    *
    * @param live - its call is under way and gives the outcome to its program.
+   * @throws the store's error when the entry could not be removed and its outcome would not stay true: of a
+   * command that is sent on nobody's behalf, and of one that has not run and now will.
    */
   async leave(entry: Omit<Entry, "request">, ending: Ending, live: boolean): Promise<void> {
     const { shelf, log, seatOf } = this.#options;
@@ -64,7 +66,7 @@ export class Departures {
     } catch (error) {
       // It will be sent again, and the server answers with what it kept.
       log.error("outbox: a command has left and its entry cannot be removed", { error });
-      if (!live) throw error;
+      if (!live || (ending.kind === "failure" && ending.outcome === "not-run")) throw error;
     }
     own?.stamp.settle();
     this.#own.delete(entry.name);

@@ -133,8 +133,15 @@ export class Seat implements Keep {
     const known = error instanceof HoldfastError ? await this.#true(error) : undefined;
     const fate = known === undefined ? "leaves" : fateOf(known, this.#told);
     if (fate === "leaves" || known === undefined) {
-      await this.#left(failure(known ?? new HoldfastError(String(error), { outcome: "unknown" })));
-      return known ?? error;
+      const ending = failure(known ?? new HoldfastError(String(error), { outcome: "unknown" }));
+      const stays = await this.#left(ending).then(
+        () => false,
+        () => true,
+      );
+      if (!stays || known === undefined) return known ?? error;
+      // Its entry cannot be removed, so it will be sent.
+      this.#finish({ kind: "stays", fate: "waits", error: known });
+      return this.#host.waits(known, "waits");
     }
     await this.#record.save();
     const { present } = this.#record;

@@ -1,7 +1,8 @@
 /** A call whose entry another process sends: what it says of itself at its end is true all the same. */
 import { expect, it, onTestFinished } from "vitest";
 import { early, outboxWorld, type OutboxWorld } from "./outbox-world.ts";
-import { after, hang } from "../support/scripted-http.ts";
+import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
+import { after, fault, hang } from "../support/scripted-http.ts";
 
 /** Entries of two processes, in the order a1, b1, a2; the first process has the lock and sends them all. */
 async function twoProcesses(world: OutboxWorld) {
@@ -54,4 +55,20 @@ it("one whose budget ends does not write over what the process says that sends i
   const later = world.process({ outbox: { atStart: false } });
   const [item] = await later.outbox.list();
   expect(item).toMatchObject({ callId: error.callId, mayHaveRun: true });
+});
+
+it("one that is aborted, and whose entry cannot be removed, is said to wait, since it will be sent", async () => {
+  const inner = memoryOutbox();
+  const store = { ...inner, drop: () => Promise.reject(new Error("read-only file system")) };
+  const world = outboxWorld(store);
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { http, clock } = world;
+  http.otherwise = () => fault("connect-failed");
+  http.probe = () => fault("connect-failed");
+  const leave = new AbortController();
+  const call = world.process().call(early, { text: "a" }, { signal: leave.signal });
+  call.catch(() => undefined);
+  await clock.advance(1_000);
+  leave.abort();
+  expect(await world.failure(call)).toMatchObject({ reason: "WAITS_IN_OUTBOX", outcome: "in-outbox" });
 });
