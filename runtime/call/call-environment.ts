@@ -52,10 +52,10 @@ export interface CallEnvironment extends StampOptions {
   connection(form?: "binary"): TryConnection;
   /** Ms to wait for a repeat after a server fault, beside the call's own wait. A longer wait takes no token. */
   takeRetryToken(waitMsMost: number): number;
-  /** The caller tag that answers to this token carried. */
-  tagOf(token: string | undefined): string | undefined;
-  /** The headers of an answer: the server's time, its mark, the caller's tag. */
-  heard(header: Headers, token: string | undefined): void;
+  /** The caller tag that answers to this sender carried: a token, or the secret of an anonymous command. */
+  tagOf(sender: string | undefined): string | undefined;
+  /** The headers of an answer to a sender: the server's time, its mark, the caller's tag. */
+  heard(header: Headers, sender: string | undefined): void;
   /** How a try ended, for the link's state. */
   tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
   /** The server answered, outside a try of `call.ts`. */

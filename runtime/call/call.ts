@@ -149,7 +149,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
         token = await this.#env.signIn.token(signal);
         // Not before the token is there: the one of now may be given up while the call waits for it.
         connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
-        await this.#keep?.sending(this.#env.tagOf(token));
+        await this.#keep?.sending(this.#env.tagOf(this.#sender(token)));
         end = await this.#try(connection, token, signal);
       } catch (error) {
         this.#env.gate.report("nothing");
@@ -263,7 +263,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const headers = this.#headers(token);
     try {
       const response = await untilAborted(this.#send(connection, headers, cut.signal), cut.signal);
-      this.#env.heard(joined(response), token);
+      this.#env.heard(joined(response), this.#sender(token));
       return replyEnd(response, this.#facts(connection));
     } catch (error) {
       if (signal.aborted) {
@@ -276,7 +276,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
         return { kind: "connection-fault", fault: cut.signal.reason as ConnectionFault };
       if (error instanceof ConnectError) {
         this.#stamp?.heardTag(error.metadata.get(headerNames.caller));
-        this.#env.heard(error.metadata, token);
+        this.#env.heard(error.metadata, this.#sender(token));
       }
       return errorEnd(error, this.#facts(connection));
     } finally {
@@ -313,12 +313,17 @@ class Call<I extends DescMessage, O extends DescMessage> {
     return { once: this.#stamp !== undefined, server, seen, http: connection.http() };
   }
 
+  /** Whom the server takes a try for: an entry of an outbox carries the secret of the anonymous link that made it. */
+  #sender(token: string | undefined): string | undefined {
+    return token ?? this.#stamp?.anonymous;
+  }
+
   #headers(token: string | undefined): Headers {
     const env = this.#env;
     const headers = new Headers(this.#options.headers);
     for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
     if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
-    this.#stamp?.write(headers, this.#tries, token === undefined, env.tagOf(token));
+    this.#stamp?.write(headers, this.#tries, token === undefined, env.tagOf(this.#sender(token)));
     return headers;
   }
 

@@ -78,6 +78,11 @@ export class Stamp {
     return stamp;
   }
 
+  /** What a try of it that is not signed in tells its caller by. */
+  get anonymous(): string {
+    return this.#options.anonymous;
+  }
+
   /** Whether bytes of it may have left. */
   get maybeSent(): boolean {
     return this.#first !== undefined;

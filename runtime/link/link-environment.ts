@@ -90,7 +90,7 @@ export class LinkEnvironment implements CallEnvironment {
   /** After a new sign-in, until the first answer: that answer ends `refused`. */
   #readmitting = false;
   #tokens: RetryTokens;
-  #tag: { readonly token: string | undefined; readonly tag: string } | undefined;
+  #tag: { readonly sender: string | undefined; readonly tag: string } | undefined;
 
   constructor(parts: LinkParts, baseUrl: string, view: LinkView) {
     const { options, platform } = parts;
@@ -166,16 +166,16 @@ export class LinkEnvironment implements CallEnvironment {
     return taken.waitMs;
   }
 
-  tagOf(token: string | undefined): string | undefined {
-    return this.#tag?.token === token ? this.#tag?.tag : undefined;
+  tagOf(sender: string | undefined): string | undefined {
+    return this.#tag?.sender === sender ? this.#tag?.tag : undefined;
   }
 
-  heard(header: Headers, token: string | undefined): void {
+  heard(header: Headers, sender: string | undefined): void {
     if (!header.has(headerNames.server)) return;
     this.#seen = true;
     this.ticket.learn(header.get(headerNames.now));
     const tag = header.get(headerNames.caller);
-    if (tag !== null) this.#tag = { token, tag };
+    if (tag !== null) this.#tag = { sender, tag };
   }
 
   tryEnded(end: TryEnd, nextTryInMs: number | undefined): void {
