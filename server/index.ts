@@ -27,7 +27,8 @@ export type {
   HandleContext,
   Origin,
 } from "./engine/rules.ts";
-export type { Applied, Feed, FeedContext } from "./engine/listeners.ts";
+export type { Feed, FeedContext } from "./engine/feeds.ts";
+export type { Applied } from "./engine/listeners.ts";
 export type { StartReport } from "./engine/start.ts";
 export type { CorsOptions } from "./http/cors.ts";
 export type { ListenAddress, ListenOptions } from "./http/listen.ts";

@@ -17,18 +17,18 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
 import { type Clock, systemClock } from "../../runtime/base/clock.ts";
 import { type Log, silentLog } from "../../runtime/base/log.ts";
-import type { Publish } from "../../runtime/base/topics.ts";
 import type { Store } from "../store/store.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { Copies } from "./copies.ts";
 import { boundMethods, type Command, commandsOf, handlerOf } from "./commands.ts";
 import { createFold } from "./fold.ts";
-import { type Applied, appliedOf, type Feed, Listeners } from "./listeners.ts";
+import { type Feed, Feeds } from "./feeds.ts";
+import { type Applied, Listeners } from "./listeners.ts";
 import { openLog } from "./open-log.ts";
 import { hasUnknownFields, RecordTypes } from "./record.ts";
 import type { AnyService, EngineRules, HandlersOf } from "./rules.ts";
 import { readStart, type StartReport } from "./start.ts";
-import { Writer } from "./writer.ts";
+import { Writer, type WriterParts } from "./writer.ts";
 
 export interface EngineOpenOptions {
   /**
@@ -184,11 +184,9 @@ async function openEngine<
     checkpoints.passed();
     listeners.tell(envelope);
   };
-  const feeds = new Set<Feed<MessageShape<Record>, MessageShape<State>>>();
-  const feed = (envelope: RecordEnvelope, publish: Publish): void => {
-    const { state } = copies.working;
-    for (const each of feeds) each(appliedOf(envelope, types), { state, publish });
-  };
+  const feeds = new Feeds<Record, MessageShape<State>>(types);
+  const feed: WriterParts["feed"] = (envelope, publish) =>
+    feeds.tell(envelope, { state: copies.working.state, publish });
   const writer = new Writer({ name, store, log, tx, copies, types, clock, says, feed, durable });
   return {
     get state() {
@@ -198,21 +196,17 @@ async function openEngine<
       return copies.written.seq;
     },
     start: start.report,
-    handlers(others) {
-      const own = opening.commands.map(({ name: method, definition, rules: its }) => [
-        method,
-        handlerOf(writer.command(definition, its)),
-      ]);
-      return {
-        ...boundMethods(service, others),
-        ...(Object.fromEntries(own) as object),
-      } as HandlersOf<Service>;
-    },
+    handlers: (others) =>
+      ({ ...boundMethods(service, others), ...ownHandlers(opening.commands, writer) }) as HandlersOf<Service>,
     subscribe: (listener) => listeners.add(listener),
-    feed(each) {
-      feeds.add(each);
-      return () => void feeds.delete(each);
-    },
+    feed: (its) => feeds.add(its),
     checkpoint: () => checkpoints.make(),
   };
+}
+
+/** The handlers of an engine's commands, by their names. */
+function ownHandlers(commands: readonly Command[], writer: Writer): object {
+  return Object.fromEntries(
+    commands.map(({ name, definition, rules }) => [name, handlerOf(writer.command(definition, rules))]),
+  );
 }

@@ -1,7 +1,6 @@
-/** Who hears of each command: feeds inside its transaction, listeners once it is durable. */
+/** Who hears of each command once it is durable. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { RecordEnvelope } from "../../gen/holdfast/store/v1/engine_pb.ts";
-import type { Publish } from "../../runtime/base/topics.ts";
 import { originOf } from "./fold.ts";
 import type { RecordTypes } from "./record.ts";
 import type { Origin } from "./rules.ts";
@@ -17,17 +16,6 @@ export interface Applied<Record> {
   readonly records: readonly Record[];
   readonly refused: boolean;
 }
-
-/** What a feed gets beside what was applied. */
-export interface FeedContext<State> {
-  /** The state with this command and all before it. Look at it, and never change it. */
-  readonly state: State;
-  /** Publishes in the command's transaction. */
-  readonly publish: Publish;
-}
-
-/** Publishes what a command did. */
-export type Feed<Record, State> = (applied: Applied<Record>, context: FeedContext<State>) => void;
 
 /** What happened in an envelope. Its records are new ones, since who gets them may keep and change them. */
 export function appliedOf<Record extends DescMessage>(

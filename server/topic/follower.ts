@@ -9,11 +9,29 @@
  */
 import type { DescMessage } from "@bufbuild/protobuf";
 import { itemBytesMost, type TopicItem } from "./item.ts";
-import type { LiveTopic } from "./live-topic.ts";
 import type { Gap, Place, StreamSource, Taken, TopicBatch } from "./source.ts";
 
 /** Bytes that may wait for one reader, beside its count. */
 export const roomBytesMost: number = itemBytesMost;
+
+/** A topic as a follower sees it. */
+export interface FollowedTopic<Item extends DescMessage = DescMessage> {
+  readonly epoch: string;
+  readonly roomCount: number;
+  /** The number of the newest item; 0: there was none. */
+  readonly lastSeq: number;
+  /** The number of the oldest item that is there; one more than the last where none is. */
+  readonly firstSeq: number;
+  /** Bytes of all items of this life. */
+  readonly endBytes: number;
+  get(seq: number): TopicItem<Item> | undefined;
+  /** The next items behind a place: the same batch for all who are there. */
+  batchAfter(afterSeq: number): TopicBatch<Item>;
+  /** Wakes once, at the end of a turn that published. */
+  wait(wake: () => void): void;
+  /** A follower goes. */
+  leave(wake: () => void): void;
+}
 
 const nothing: Taken = { kind: "nothing" };
 const lagged: Taken = { kind: "lagged" };
@@ -22,7 +40,7 @@ export class TopicFollower<Item extends DescMessage = DescMessage> implements St
   readonly at: Place;
   readonly restarted: boolean;
   readonly lost: Gap | undefined;
-  readonly #topic: LiveTopic<Item>;
+  readonly #topic: FollowedTopic<Item>;
   /** The number of the last item that was taken. */
   #seq: number;
   /** What was there when nothing waited for this reader, and is not counted against its room. */
@@ -38,7 +56,7 @@ export class TopicFollower<Item extends DescMessage = DescMessage> implements St
   #closed = false;
 
   /** @param from - the number that it begins behind; the ring may have moved past it. */
-  constructor(topic: LiveTopic<Item>, from: { readonly seq: number; readonly restarted: boolean }) {
+  constructor(topic: FollowedTopic<Item>, from: { readonly seq: number; readonly restarted: boolean }) {
     this.#topic = topic;
     this.at = { epoch: topic.epoch, seq: from.seq };
     this.restarted = from.restarted;

@@ -7,7 +7,7 @@
  * Source: design "Streams: The server"; reliability decisions D41-D44.
  */
 import type { DescMessage } from "@bufbuild/protobuf";
-import { TopicFollower } from "./follower.ts";
+import { type FollowedTopic, TopicFollower } from "./follower.ts";
 import { TopicItem } from "./item.ts";
 import { Ring } from "./ring.ts";
 import { type Place, TopicBatch } from "./source.ts";
@@ -26,7 +26,7 @@ export interface LiveTopicParts<Item extends DescMessage> {
   readonly roomCount: number;
 }
 
-export class LiveTopic<Item extends DescMessage = DescMessage> {
+export class LiveTopic<Item extends DescMessage = DescMessage> implements FollowedTopic<Item> {
   readonly epoch: string;
   readonly roomCount: number;
   readonly #schema: Item;
@@ -48,17 +48,14 @@ export class LiveTopic<Item extends DescMessage = DescMessage> {
     this.#ring = new Ring({ countMost: parts.keepCount, bytesMost: ringBytesMost }, parts.lastSeq);
   }
 
-  /** The number of the newest item; 0: there was none. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
 
-  /** The number of the oldest item that is there; one more than the last where none is. */
   get firstSeq(): number {
     return this.#ring.firstSeq;
   }
 
-  /** Bytes of all items of this life. */
   get endBytes(): number {
     return this.#endBytes;
   }
@@ -98,7 +95,6 @@ export class LiveTopic<Item extends DescMessage = DescMessage> {
     return new TopicFollower(this, { seq: after.seq, restarted: false });
   }
 
-  /** The next items behind a place: the same batch for all who are there. */
   batchAfter(afterSeq: number): TopicBatch<Item> {
     const known = this.#batch;
     if (known?.afterSeq === afterSeq && known.lastSeq === this.#lastSeq) return known.batch;
@@ -111,7 +107,6 @@ export class LiveTopic<Item extends DescMessage = DescMessage> {
     this.#waiting.add(wake);
   }
 
-  /** A follower goes. */
   leave(wake: () => void): void {
     this.#waiting.delete(wake);
     this.#followerCount -= 1;

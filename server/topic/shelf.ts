@@ -4,11 +4,7 @@
  *
  * Source: design "Streams: The server"; reliability decision D42.
  */
-import { isSqlDatabase } from "../store/sql-database.ts";
-import type { Store } from "../store/store.ts";
-import { memoryShelf } from "./memory-shelf.ts";
 import type { RingBounds } from "./ring.ts";
-import { sqlShelf } from "./sql-shelf.ts";
 
 export interface ShelvedItem {
   readonly seq: number;
@@ -30,18 +26,4 @@ export interface TopicShelf {
   append(topic: string, bytes: Uint8Array, keepCount: number): number;
   /** The newest items behind a number, within bounds. */
   read(topic: string, afterSeq: number, bounds: RingBounds): Shelved;
-}
-
-/**
- * The shelf of a store, inside one of its transactions.
- *
- * @throws TypeError for a store whose transactions are of a kind that there is no shelf for.
- */
-export function shelfIn(store: Store, tx: unknown): TopicShelf {
-  if (tx === undefined) return memoryShelf(store);
-  if (store.facts.synchronous && isSqlDatabase(tx)) return sqlShelf(tx);
-  throw new TypeError(
-    "holdfast: a durable topic keeps its items in the server's store, and cannot in one of this kind. Use " +
-      "sqliteStore(file), or a topic without { durable: true }.",
-  );
 }

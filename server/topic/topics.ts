@@ -18,7 +18,8 @@ import { DurableState } from "./durable-state.ts";
 import type { TopicFollower } from "./follower.ts";
 import { itemBytes } from "./item.ts";
 import { LiveTopic } from "./live-topic.ts";
-import { shelfIn, type TopicShelf } from "./shelf.ts";
+import { shelfIn } from "./open-shelf.ts";
+import type { TopicShelf } from "./shelf.ts";
 import type { Place } from "./source.ts";
 
 /** A memory topic that nobody has followed or published to for this long may go. */
