@@ -1,5 +1,5 @@
 /** A client of the simulation: one program, whose processes are killed and started again. */
-import type { Clock } from "../../runtime/base/clock.ts";
+import { type Clock, sleep } from "../../runtime/base/clock.ts";
 import { HoldfastError } from "../../runtime/base/errors.ts";
 import type { Link } from "../../runtime/link/link.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
@@ -33,6 +33,8 @@ export class Client {
   readonly open = new Set<Op>();
   readonly #parts: ClientParts;
   #lives = 0;
+  /** The process whose token source is being asked. */
+  #asking: SimulatedProcess | undefined;
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
@@ -45,7 +47,7 @@ export class Client {
 
   start(): void {
     if (this.process !== undefined) return;
-    const { clock, network, folder, history, random, plan, number, tokenOf } = this.#parts;
+    const { clock, network, folder, history, random, plan, number } = this.#parts;
     this.#lives += 1;
     const process = simulatedProcess(clock, `c${number}.${this.#lives}`);
     const { link } = testLink(network, {
@@ -55,7 +57,7 @@ export class Client {
       outbox: { store: folder.open(process) },
       ...(plan.person === undefined
         ? {}
-        : { token: ({ rejected }) => tokenOf(this.person ?? "", rejected !== undefined) }),
+        : { token: ({ rejected }) => this.#token(process, rejected !== undefined) }),
     });
     this.process = process;
     this.link = link;
@@ -82,6 +84,18 @@ export class Client {
     if (this.person === undefined) return;
     this.person = person;
     this.link?.signIn();
+  }
+
+  /** A token source takes its time, and is asked by one at a time. */
+  async #token(process: SimulatedProcess, fresh: boolean): Promise<string> {
+    const { history, tokenOf } = this.#parts;
+    const person = this.person ?? "";
+    if (this.#asking === process)
+      history.add({ kind: "fault", text: "a token source is asked twice at once" });
+    this.#asking = process;
+    await sleep(process.clock, 20);
+    this.#asking = undefined;
+    return tokenOf(person, fresh);
   }
 
   /** Makes an operation in the process of now, if one runs. */

@@ -41,6 +41,13 @@ export type HistoryFact =
       readonly server: string;
       readonly by: string;
     }
+  | {
+      readonly kind: "stopped";
+      readonly key: string;
+      readonly server: string;
+      /** Ms from the handler's start to its signal. */
+      readonly afterMs: number;
+    }
   | { readonly kind: "effect"; readonly effect: Effect }
   | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
   | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
@@ -113,6 +120,8 @@ function factText(fact: HistoryFact): string {
       return `op ${fact.op.id} ${fact.op.key} takes the place of ${fact.callId}`;
     case "started":
       return `${fact.server} starts ${fact.key} ${fact.callId.slice(0, 8)} for ${fact.by}`;
+    case "stopped":
+      return `${fact.server} is told to stop ${fact.key} after ${Math.round(fact.afterMs)} ms`;
     case "effect": {
       const { key, callId, by, list, place, server } = fact.effect;
       return `${server} effect ${key} ${callId.slice(0, 8)} by ${by} ${list === "" ? "elsewhere" : `${list}[${place}]`}`;

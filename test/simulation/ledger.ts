@@ -74,7 +74,7 @@ export function ledgerStore(
 ): Store<Stage | undefined> {
   return {
     facts: { ...inner.facts, durable },
-    sessions: inner.sessions as Store<Stage | undefined>["sessions"],
+    sessions: inner.sessions,
     find: async (key, lane, quota) => {
       const found = await inner.find(key, lane, quota);
       // What is in a database forgets nothing before its time.

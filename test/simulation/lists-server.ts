@@ -59,10 +59,18 @@ function handlersOf(
   { ledger, history, failureOf }: ListsServerParts,
 ): ListsHandlers {
   const { clock } = process;
+  const runCounts = new Map<string, number>();
+  const think = async (key: string, thinkMs: number, ctx: CommandContext): Promise<void> => {
+    const from = clock.monotonic();
+    if (thinkMs > 0) await sleep(clock, thinkMs, ctx.signal);
+    if (!ctx.signal.aborted) return;
+    history.add({ kind: "stopped", key, server: process.name, afterMs: clock.monotonic() - from });
+    throw tryAgain("told to stop", 100);
+  };
   const begin = async ({ key, thinkMs }: Command, ctx: CommandContext): Promise<string> => {
     const by = ctx.caller.by ?? anonymous;
     history.add({ kind: "started", key, callId: ctx.callId ?? "", server: process.name, by });
-    if (thinkMs > 0) await sleep(clock, thinkMs);
+    await think(key, thinkMs, ctx);
     return by;
   };
   const fail = (key: string, moment: "before" | "after"): void => {
@@ -88,7 +96,10 @@ function handlersOf(
     read: ({ list }) => ({ length: ledger.lengthOf(list) }),
     async append(request, ctx) {
       const by = await begin(request, ctx);
-      if (request.refuse === 1) throw new ConnectError("no", Code.FailedPrecondition);
+      const runs = (runCounts.get(request.key) ?? 0) + 1;
+      runCounts.set(request.key, runs);
+      if (request.refuse === 1 || (request.refuse === 3 && runs === 1))
+        throw new ConnectError("no", Code.FailedPrecondition);
       fail(request.key, "before");
       return ctx.transaction((tx) => {
         const place = (tx as Stage).append({ ...effect(request, ctx, by), list: request.list });

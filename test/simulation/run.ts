@@ -2,6 +2,7 @@
 import type { Incident } from "./faults.ts";
 import { checkers } from "./checkers/checkers.ts";
 import type { Plan } from "./plan.ts";
+import { lastOpId, type Op } from "./workload.ts";
 import { World, type WorldEnd } from "./world.ts";
 
 /** What a checker has found. */
@@ -54,16 +55,14 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   if (network.lateCount > 0) await clock.advance(lateMsMost);
   await restartClients(world);
   await clock.advance(convergeMs);
+  for (const [number, client] of clients.entries()) client.act(lastOp(number));
+  await clock.advance(60_000);
 
   history.add({ kind: "phase", name: "close" });
   const openKeys = clients.flatMap((client) => [...client.open].map(({ key }) => key));
-  const closing = [
-    ...clients.map((client) => client.link?.close()),
-    ...world.servers.map((lists) => lists?.server.close({ within: 1_000 })),
-  ];
+  for (const client of clients) void client.link?.close();
+  for (const lists of world.servers) void lists?.server.close({ within: 1_000 });
   await clock.advance(60_000);
-  await Promise.race([Promise.all(closing), clock.settle()]);
-  await clock.settle();
   return {
     plan,
     history,
@@ -72,6 +71,24 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
     openKeys,
     folders: world.folders.map(({ names }) => names),
     unhandled,
+  };
+}
+
+/** Who asks now, when all has been well for minutes, must get an answer. */
+function lastOp(client: number): Op {
+  const id = lastOpId + client;
+  return {
+    ...{
+      id,
+      atMs: 0,
+      client,
+      kind: "read",
+      outbox: "none",
+      merge: false,
+      list: "list0",
+      key: `last-${client}`,
+    },
+    ...{ refuse: 0, thinkMs: 0, budgetMs: 30_000, abortAfterMs: undefined },
   };
 }
 

@@ -4,6 +4,9 @@ import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
 
 export type OpKind = "append" | "whisper" | "pay" | "send" | "shout" | "read" | "poke";
 
+/** Operations from here on are made when all is well again. */
+export const lastOpId = 1_000_000;
+
 export interface Op {
   readonly id: number;
   readonly atMs: number;
@@ -17,7 +20,7 @@ export interface Op {
   /** Unique, but for operations that may merge. */
   readonly key: string;
   /** See AppendRequest. */
-  readonly refuse: 0 | 1 | 2;
+  readonly refuse: 0 | 1 | 2 | 3;
   readonly thinkMs: number;
   readonly budgetMs: number;
   readonly abortAfterMs: number | undefined;
@@ -60,7 +63,7 @@ export function drawOps(random: SeededRandom, shape: WorkloadShape): Op[] {
       list: `list${random.int(shape.listCount)}`,
       // Equal commands of one client meet in its outbox.
       key: merge ? `merging-${client}-${random.int(2)}` : `key-${id}`,
-      refuse: kind === "append" && !merge && random.chance(shape.refuseRate) ? random.pick([1, 2]) : 0,
+      refuse: kind === "append" && !merge && random.chance(shape.refuseRate) ? random.pick([1, 2, 3]) : 0,
       thinkMs: merge ? 5 : random.int(random.chance(0.1) ? 12_000 : shape.thinkMsMost + 1),
       budgetMs: random.pick([2_000, 8_000, 20_000, 30_000]),
       abortAfterMs: random.chance(shape.abortRate) ? random.int(3_000) : undefined,

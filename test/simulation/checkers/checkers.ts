@@ -9,7 +9,9 @@ import { once } from "./once.ts";
 import { order } from "./order.ts";
 import { outbox } from "./outbox.ts";
 import { outcomes } from "./outcomes.ts";
+import { liveness } from "./liveness.ts";
 import { sendings } from "./sendings.ts";
+import { signals } from "./signals.ts";
 
 export type Checker = (end: WorldEnd) => readonly string[];
 
@@ -23,5 +25,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   sendings,
   outbox,
   linkStates,
+  liveness,
+  signals,
   leftovers,
 };

@@ -22,7 +22,8 @@ export function once(end: WorldEnd): readonly string[] {
     else if (!op.merge && op.kind !== "shout" && effects.length > 1) {
       breaches.push(`${key} took effect ${effects.length} times`);
     }
-    if (op !== undefined && op.refuse > 0) breaches.push(`${key} took effect although it was to be refused`);
+    if (op?.refuse === 1 || op?.refuse === 2)
+      breaches.push(`${key} took effect although it was to be refused`);
   }
   return breaches;
 }

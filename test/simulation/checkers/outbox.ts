@@ -23,7 +23,7 @@ export function outbox(end: WorldEnd): readonly string[] {
     }
     if (outcome === "ran" && !there)
       breaches.push(`op ${op.id} ${op.key} was settled as run, and is not there`);
-    if ((outcome === "refused" || outcome === "not-run" || outcome === "expired") && there) {
+    if ((outcome === "refused" || outcome === "not-run") && there) {
       breaches.push(`op ${op.id} ${op.key} was settled as ${outcome}, and is there`);
     }
   }

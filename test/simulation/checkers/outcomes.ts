@@ -19,17 +19,17 @@ export function outcomes(end: WorldEnd): readonly string[] {
       if (op.kind === "append" && its[0] !== undefined && its[0].place !== place) {
         breaches.push(`${name} got place ${place}, and is at ${its[0].place}`);
       }
-      if (op.refuse > 0) breaches.push(`${name} was to be refused, and got a reply`);
+      if (op.refuse === 1 || op.refuse === 2) breaches.push(`${name} was to be refused, and got a reply`);
       continue;
     }
     const { outcome, reason, text } = ended.ended;
     switch (outcome) {
       case "refused":
       case "not-run":
-      case "expired":
         if (its.length > 0) breaches.push(`${name} ended ${outcome}, and took effect: ${text}`);
         break;
       case "unknown":
+      case "expired":
       case "in-outbox":
         break;
       default:

@@ -66,7 +66,8 @@ export type AppendRequest = Message<"test.simulation.v1.AppendRequest"> & {
   list: string;
 
   /**
-   * How the handler ends: 0 writes; 1 refuses at once; 2 refuses in the transaction, after it wrote.
+   * How the handler ends: 0 writes; 1 refuses at once; 2 refuses in the transaction, after it wrote;
+   * 3 refuses now, and would not refuse later.
    *
    * @generated from field: int32 refuse = 3;
    */

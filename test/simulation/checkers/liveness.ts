@@ -1,0 +1,18 @@
+/** What is asked for when all has been well for minutes is answered, and nobody living is told of a stale call. */
+import type { WorldEnd } from "../world.ts";
+import { lastOpId } from "../workload.ts";
+import { operations } from "./tally.ts";
+
+export function liveness(end: WorldEnd): readonly string[] {
+  const breaches: string[] = [];
+  for (const { invoked, ended } of operations(end)) {
+    const { op, client } = invoked;
+    if (op.id >= lastOpId && ended?.ended.kind !== "reply") {
+      breaches.push(`${client} gets no answer although all is well`);
+    }
+    if (ended?.ended.kind === "error" && ended.ended.reason === "CALL_STALE" && !end.plan.brokenLock) {
+      breaches.push(`op ${op.id} ${op.key} was told to be stale while its program waited for it`);
+    }
+  }
+  return breaches;
+}
