@@ -17,12 +17,12 @@ import {
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { createMethodUrl, runUnaryCall } from "@connectrpc/connect/protocol";
-import { type Header, Mark, type Payload, type Result } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Header, Payload, Result } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ConnectionFault } from "../base/connection-fault.ts";
-import type { Mark as MarkName } from "../base/reasons.ts";
 import { onAbort } from "../base/signals.ts";
 import type { TryConnection } from "../call/call-environment.ts";
 import { headerNames, parseCallHeader } from "../call/headers.ts";
+import { markOfLink } from "../call/link-fields.ts";
 import type { HttpProgress } from "../call/outcome.ts";
 import type { StampFields } from "../call/stamp.ts";
 import { fromLinkError } from "../wire/link-error.ts";
@@ -198,19 +198,11 @@ function errorOf(result: Result, header: Headers): ConnectError {
   return error;
 }
 
-const markNames: Readonly<Record<number, MarkName>> = {
-  [Mark.RAN]: "ran",
-  [Mark.REFUSED]: "refused",
-  [Mark.UNKNOWN]: "unknown",
-  [Mark.NONE]: "none",
-  [Mark.LATER]: "later",
-};
-
 /** The headers that the same answer has over HTTP. */
 function answerHeaders(result: Result, parts: Pick<WireTryParts, "server" | "tag">): Headers {
   const headers = headersOf(result.headers);
   headers.set(headerNames.server, parts.server);
-  const mark = markNames[result.mark];
+  const mark = markOfLink(result.mark);
   if (mark === undefined) return headers;
   headers.set(headerNames.settled, mark);
   headers.set(headerNames.caller, result.caller === "" ? parts.tag : result.caller);

@@ -4,14 +4,12 @@
  *
  * Source: design "Which way a call goes", "Commands run once".
  */
-import { create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type Call,
   type Header,
-  HeaderSchema,
   Mark,
-  type Result,
   type ServerMessage,
   type Stamp,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
@@ -22,8 +20,9 @@ import type { Log } from "../../runtime/base/log.ts";
 import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import { type CallHeader, isId } from "../../runtime/call/headers.ts";
-import { toLinkError } from "../../runtime/wire/link-error.ts";
+import { linkMarks } from "../../runtime/call/link-fields.ts";
 import { messageIn, payloadBytes, payloadOf } from "../../runtime/wire/packet.ts";
+import { errorResult, resultMessage } from "../../runtime/wire/result-message.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
 import type { OpenWire } from "./open-wire.ts";
 
@@ -77,14 +76,6 @@ export function wireCalls(parts: WireCallParts): (wire: OpenWire) => void {
     wire.end.onClose(() => calls.close());
   };
 }
-
-const marks: Readonly<Record<MarkName, Mark>> = {
-  ran: Mark.RAN,
-  refused: Mark.REFUSED,
-  unknown: Mark.UNKNOWN,
-  none: Mark.NONE,
-  later: Mark.LATER,
-};
 
 class WireCalls {
   readonly #wire: OpenWire;
@@ -164,14 +155,18 @@ class WireCalls {
 
   #answer(made: Try, answer: WireAnswer): void {
     if (!this.#running.has(made.id)) return;
-    this.#forget(made);
     this.#wire.end.send(this.#resultOf(made, answer));
+    // After it: with the last answer a wire that leaves is closed.
+    this.#forget(made);
   }
 
   #resultOf(made: Try, answer: WireAnswer): ServerMessage {
     const { definition } = made;
-    const { mark, repeat, result } = answer;
-    if ("error" in result) return errorResult(made, result.error, mark ?? "none", repeat);
+    const { repeat, result } = answer;
+    const mark = answer.mark === undefined ? Mark.UNSPECIFIED : linkMarks[answer.mark];
+    if ("error" in result) {
+      return errorResult(made, result.error, answer.mark === undefined ? Mark.NONE : mark, repeat);
+    }
     try {
       const reply = payloadOf(this.#wire.end.codec, definition.method.output, result.reply as never);
       const bytes = payloadBytes(reply);
@@ -180,9 +175,9 @@ class WireCalls {
     } catch (error) {
       this.#parts.log.error("a reply could not be written", { method: definition.method.toString(), error });
       // The effect of a command stands, and a new try would only meet the same reply.
-      if (mark === "ran") {
+      if (mark === Mark.RAN) {
         const text = "the command ran, and its reply could not be written";
-        return errorResult(made, serverError("ALREADY_RAN", text), "ran", repeat);
+        return errorResult(made, serverError("ALREADY_RAN", text), mark, repeat);
       }
       return errorResult(
         made,
@@ -195,7 +190,7 @@ class WireCalls {
 
   #refuse(id: number, thrown: unknown): void {
     const error = refusalOf(thrown);
-    const mark = error.code === Code.ResourceExhausted ? "later" : "none";
+    const mark = error.code === Code.ResourceExhausted ? Mark.LATER : Mark.NONE;
     this.#wire.end.send(errorResult({ id }, error, mark, false));
   }
 
@@ -304,50 +299,6 @@ class Try implements WireCall {
     this.#stopped ??= reason;
     this.#stop?.abort(reason);
   }
-}
-
-/** What a result says beside its outcome; of a call that was not let in, its ID alone. */
-type Answered = { readonly id: number } & Partial<Pick<Try, "setHeader" | "setTrailer" | "tag">>;
-
-function resultMessage(
-  made: Answered,
-  outcome: Result["outcome"],
-  mark: MarkName | undefined,
-  repeat: boolean,
-): ServerMessage {
-  return {
-    $typeName: "holdfast.link.v1.ServerMessage",
-    kind: {
-      case: "result",
-      value: {
-        $typeName: "holdfast.link.v1.Result",
-        id: made.id,
-        outcome: outcome,
-        mark: mark === undefined ? Mark.UNSPECIFIED : marks[mark],
-        repeat,
-        headers: made.setHeader === undefined ? [] : headersOf(made.setHeader),
-        trailers: made.setTrailer === undefined ? [] : headersOf(made.setTrailer),
-        caller: made.tag ?? "",
-      },
-    },
-  };
-}
-
-function errorResult(
-  made: Answered,
-  error: ConnectError,
-  mark: MarkName | undefined,
-  repeat: boolean,
-): ServerMessage {
-  const message = resultMessage(made, { case: "error", value: toLinkError(error) }, mark, repeat);
-  if (message.kind.case === "result") message.kind.value.headers.push(...headersOf(error.metadata));
-  return message;
-}
-
-function headersOf(headers: Headers): Header[] {
-  const all: Header[] = [];
-  headers.forEach((value, name) => all.push(create(HeaderSchema, { name, value })));
-  return all;
 }
 
 function textOf(text: string | undefined): string | undefined {
