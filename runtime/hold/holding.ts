@@ -104,6 +104,11 @@ export interface Holding {
   call(call: ObjectCall): Promise<ObjectAnswer>;
   /** The program waits no longer for a call that was given and is not answered. */
   forget(call: ObjectCall): void;
+  /**
+   * Whether a call that was given has not left this process: it is not lost then, and comes again after `bound` as
+   * one that waited. Asked inside `loading`. Absent: all have left.
+   */
+  readonly keeps?: (call: ObjectCall) => boolean;
   /** Why it is not bound, for the text of an error: such as the state of the link. */
   readonly trouble?: () => string | undefined;
 }
@@ -124,6 +129,8 @@ export interface ObjectCall {
   /** The call's budget, from the moment at which the program made it. */
   readonly deadline: Deadline;
   readonly options: CallOptions;
+  /** Calls `fn` once when the call is over, however it ended: it is never given again. */
+  whenOver(fn: () => void): void;
 }
 
 /** How a call ended. */

@@ -60,8 +60,9 @@ export class Parking implements PendingCallOwner {
 
   /** The object is not there any more. */
   close(): void {
+    const holding = this.#way?.holding;
     this.#way = undefined;
-    for (const call of [...this.#calls]) call.lose();
+    for (const call of [...this.#calls]) call.lose(holding?.keeps?.(call) === true);
   }
 
   /** The reference is failed or released: nothing waits any longer. */

@@ -50,9 +50,12 @@ export class PendingCall implements ObjectCall {
   readonly promise: Promise<Message>;
   #timer: Timer | undefined;
   #forgetSignal: () => void = () => undefined;
+  readonly #whenOver: (() => void)[] = [];
   /** Whether it is under way to the object at this moment. */
   #sent = false;
   #over = false;
+  /** Tells the answer of this sending from that of one before, which comes too late. */
+  #sending = 0;
   tries = 0;
 
   constructor(init: PendingCallInit, clock: Clock, owner: PendingCallOwner) {
@@ -87,28 +90,42 @@ export class PendingCall implements ObjectCall {
     return this.definition.kind !== "command" || isOnce(this.definition);
   }
 
+  whenOver(fn: () => void): void {
+    this.#whenOver.push(fn);
+  }
+
   /** It has to wait for its object. */
   park(): void {
-    this.#setTimer(this.#readyTimeoutMs, () => this.end(this.#parkedTooLong()));
+    const waitedMs = this.#budgetMs - this.deadline.leftMs();
+    // What never ends is not waited for: the time that it has for its first sending counts from now.
+    const leftMs = this.#readyTimeoutMs - (Number.isFinite(waitedMs) ? waitedMs : 0);
+    this.#setTimer(leftMs, () => this.end(this.#parkedTooLong()));
   }
 
   /** It goes to the object. The answer counts unless the call was lost or sent again in between. */
   send(give: (call: ObjectCall) => Promise<ObjectAnswer>): void {
     this.tries += 1;
     this.#sent = true;
-    const sending = this.tries;
+    const sending = (this.#sending += 1);
     // The budget runs from the call's moment: what parking took of it is gone.
-    if (sending === 1) this.#setTimer(this.deadline.leftMs(), () => this.end(this.#budgetEnded()));
+    if (this.tries === 1) this.#setTimer(this.deadline.leftMs(), () => this.end(this.#budgetEnded()));
     void give(this).then((answer) => {
-      if (this.#sent && sending === this.tries) this.#answered(answer);
+      if (this.#sent && sending === this.#sending) this.#answered(answer);
     });
   }
 
-  /** The object left live, or the connection to it is gone: nothing will answer this sending. */
-  lose(): void {
+  /**
+   * The object left live, or the connection to it is gone: nothing will answer this sending.
+   *
+   * @param kept - it had not left yet, so it was no sending.
+   */
+  lose(kept: boolean): void {
     if (!this.#sent) return;
     this.#sent = false;
-    if (!this.isRepeatable) this.end(reasonError("NO_REPLY", undefined, this.#facts()));
+    if (kept) {
+      this.tries -= 1;
+      if (this.tries === 0) this.park();
+    } else if (!this.isRepeatable) this.end(reasonError("NO_REPLY", undefined, this.#facts()));
   }
 
   /** Ends it with an error that is the same for all calls of its reference. */
@@ -153,6 +170,7 @@ export class PendingCall implements ObjectCall {
     this.#sent = false;
     this.#timer?.cancel();
     this.#forgetSignal();
+    for (const fn of this.#whenOver) fn();
     this.#owner.over(this, unanswered);
   }
 
@@ -172,7 +190,7 @@ export class PendingCall implements ObjectCall {
   }
 
   #errorOf(error: ConnectError, mark: Mark | undefined): HoldfastError {
-    const outcome = mark === undefined || mark === "refused" ? "refused" : "unknown";
+    const outcome = outcomeOf(mark, this.tries);
     return new HoldfastError(error.rawMessage, {
       callId: this.callId,
       tries: this.tries,
@@ -198,6 +216,13 @@ export class PendingCall implements ObjectCall {
     const text = `${reasons.BUDGET_ENDED.text} (budget of ${this.#budgetMs} ms, it may have run)`;
     return reasonError("BUDGET_ENDED", text, this.#facts());
   }
+}
+
+/** What an error's mark says of the call. */
+function outcomeOf(mark: Mark | undefined, tries: number): Outcome {
+  if (mark === undefined || mark === "refused") return "refused";
+  // It did not begin, and there was no try before that may have.
+  return (mark === "none" || mark === "later") && tries === 1 ? "not-run" : "unknown";
 }
 
 /** `Promise.withResolvers`, which the oldest supported Node lacks. */

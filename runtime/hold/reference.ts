@@ -182,6 +182,8 @@ export class ReferenceCore implements Holder, MemberOwner {
     this.#adopted = true;
     // What is told may lead anywhere: to a release, and even to the next binding.
     const current = (): boolean => this.#adopted && this.#binding === binding;
+    // The state first: who is told of a value reads a state that fits it.
+    this.#tell();
     for (const adoption of adoptions) {
       if (!current()) return;
       const member = this.#members?.get(adoption.member);
@@ -189,7 +191,6 @@ export class ReferenceCore implements Holder, MemberOwner {
       else if (adoption.kind === "failed") member?.fail(adoption.failure);
       else member?.lost();
     }
-    if (current()) this.#tell();
     if (current() && this.#parking !== undefined) this.#openWay(this.#parking);
   }
 
