@@ -13,6 +13,7 @@ import { type Log, silentLog } from "../runtime/base/log.ts";
 import { type Random, systemRandom } from "../runtime/base/random.ts";
 import type { DurableTopic, Topic } from "../runtime/base/topics.ts";
 import { formatServerHeader } from "../runtime/call/headers.ts";
+import type { Wire } from "../runtime/wire/wire.ts";
 import { Admission } from "./admission.ts";
 import { type BuildOptions, createBuildGate } from "./build-gate.ts";
 import { callerKey } from "./caller-tag.ts";
@@ -40,6 +41,7 @@ import { SignsOfLife } from "./signs-of-life.ts";
 import { createFollow } from "./follow.ts";
 import { enroll, follow, OpenStreams } from "./streams.ts";
 import { Topics } from "./topic/topics.ts";
+import type { WireSource } from "./wire/accept.ts";
 import { createWires } from "./wires.ts";
 
 export interface ServerOptions {
@@ -118,6 +120,13 @@ export interface Server extends AsyncDisposable {
    * `listen`s takes them by itself.
    */
   readonly upgrade: UpgradeListener;
+  /**
+   * Takes a wire of the program's own, such as `messagePortWire(port)` or an end of `memoryPair()`. It says hello like
+   * any other.
+   *
+   * @param from - what `authenticate` is told beside hello's token. Default: no headers, no address.
+   */
+  accept(wire: Wire, from?: Partial<WireSource>): void;
   /**
    * The clients that are there: those that gave a sign of life, a call or a heartbeat, inside `gone_after`. A list of
    * this moment, with those first that began first.
@@ -267,6 +276,7 @@ export function createServer(options: ServerOptions = {}): Server {
     fallback,
     contextValues: contextValuesOf,
     upgrade,
+    accept: (wire, from) => wires.accept(wire, { header: new Headers(), address: undefined, ...from }),
     topic: ((definition: StreamDefinition, key: string, topicOptions?: { durable?: boolean }) =>
       topics.topic(definition, key, topicOptions?.durable === true)) as Server["topic"],
     implement(definition, handlers, methodOptions) {

@@ -49,6 +49,8 @@ export class Wires {
   readonly #parts: AcceptParts;
   readonly #slots = new Slots();
   readonly #open = new Set<OpenWire>();
+  /** How to refuse each wire that has no welcome yet. */
+  readonly #greeting = new Set<(error: unknown) => void>();
   readonly #greetingByAddress = new Map<string, number>();
   readonly #countByQuota = new Map<string, number>();
   readonly #timers = new Set<Timer>();
@@ -73,6 +75,7 @@ export class Wires {
       if (state === "over") return;
       state = "over";
       timer.cancel();
+      this.#greeting.delete(refuse);
       count(this.#greetingByAddress, address, -1);
     };
     const refuse = (thrown: unknown): void => {
@@ -93,6 +96,7 @@ export class Wires {
       else if (state === "greeting") refuse(protocolFault("nothing may be said before the welcome"));
       else if (state === "silent") {
         state = "greeting";
+        timer.cancel(); // the sign-in has a limit of its own
         this.#greet(packet, source).then((guest) => {
           if (state === "over") return;
           settle();
@@ -100,6 +104,7 @@ export class Wires {
         }, refuse);
       }
     });
+    this.#greeting.add(refuse);
     const most = this.#parts.limits.greetingsPerAddressMost;
     if ((this.#greetingByAddress.get(address) ?? 0) > most) {
       refuse(
@@ -122,6 +127,7 @@ export class Wires {
   /** Ends all of them now. */
   close(): void {
     for (const timer of this.#timers) timer.cancel();
+    for (const refuse of [...this.#greeting]) refuse(this.#parts.refusal());
     for (const wire of [...this.#open]) {
       wire.leave(0);
       wire.end.close();
