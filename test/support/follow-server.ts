@@ -294,7 +294,9 @@ class Connection implements FollowSeen {
   }
 
   say(...kinds: readonly MessageInit[]): void {
-    const messages: ServerMessage[] = kinds.map((kind) => create(ServerMessageSchema, { kind }));
+    const messages: ServerMessage[] = kinds.map((kind) =>
+      create(ServerMessageSchema, { kind } as MessageInitShape<typeof ServerMessageSchema>),
+    );
     this.raw(writePacket(this.#codec, ServerMessageSchema, messages));
   }
 
