@@ -21,7 +21,7 @@ export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: stri
     linkId: env.lane.id,
     session: identity[headerNames.session] ?? "",
     build: identity[headerNames.build],
-    format: options.format === "json" ? "json" : "msgpack",
+    format: options.codec ?? (options.format === "json" ? "json" : "msgpack"),
     get ending() {
       return env.ending;
     },
