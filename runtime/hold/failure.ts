@@ -52,3 +52,14 @@ export function isBroken(cause: HoldfastError): boolean {
   if (cause.reason === "NOT_READY") return false;
   return cause.code === Code.Unauthenticated || isHandlerRefusal(cause);
 }
+
+/** What a provider elsewhere said, as a reference here has it. */
+export function remoteCause(error: ConnectError): HoldfastError {
+  const { code, details } = error;
+  return new HoldfastError(error.rawMessage, { reason: reasonFrom(error), code, details, cause: error });
+}
+
+/** The failure of a state, as somebody elsewhere may hear it. */
+export function asWireError(failure: Error): ConnectError {
+  return failure instanceof ConnectError ? failure : new ConnectError("the state failed", Code.Internal);
+}

@@ -24,10 +24,13 @@ import type { Caller } from "../base/handlers.ts";
 import { type Log, silentLog } from "../base/log.ts";
 import type { GetOptions, HoldOptions, Holds } from "../base/objects.ts";
 import { type Random, systemRandom } from "../base/random.ts";
+import type { Wire } from "../wire/wire.ts";
+import { type AcceptedWire, acceptWire } from "./accept-wire.ts";
 import type { HoldCore } from "./activation.ts";
+import { type ConnectedWire, type ConnectOptions, Elsewhere } from "./connect-wire.ts";
 import { causeOf } from "./failure.ts";
 import type { Holder, Holding, HoldRequest, Provider } from "./holding.ts";
-import type { LocalHolding } from "./local-holding.ts";
+import type { HostInside } from "./host-inside.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { keyedParams } from "./params-key.ts";
 import { referenceTo } from "./reference-class.ts";
@@ -56,7 +59,12 @@ export interface HostOptions {
   readonly timing?: Pick<Timing, "budgetMs" | "shortBudgetMs">;
   /** Runs commands in place of the host, to keep what ran. Default: nothing is kept. */
   readonly run?: RunCommand;
-  /** Where objects are held from that are not served here. Default: nowhere. */
+  /**
+   * Whether the host holds what it does not serve over wires that `connect` gives it. Until the first one references
+   * wait. Default: not before `connect` is called.
+   */
+  readonly connects?: boolean;
+  /** Where else objects are held from that are not served here. Default: over `connect`'s wires. */
   readonly elsewhere?: Provider;
 }
 
@@ -71,18 +79,20 @@ export interface Host extends Holds, AsyncDisposable {
     factory: Factory<Params, Implementation>,
     options?: ServeOptions<Params>,
   ): void;
+  /**
+   * Holds what is not served here over this wire, which has said nothing yet, until it closes; then over the next one
+   * that is given. All references that were not released are held again each time.
+   *
+   * @throws TypeError while the wire before is not closed, and for a host with an elsewhere of its own.
+   */
+  connect(wire: Wire, options?: ConnectOptions): ConnectedWire;
+  /**
+   * Serves whoever is at the other end of this wire, which has said nothing yet. `principal` says who that is to the
+   * objects, for as long as the wire lives.
+   */
+  accept(wire: Wire, options: { readonly principal: Caller }): AcceptedWire;
   /** Releases all references, then ends all objects; resolves when they have ended. Twice is once. */
   close(): Promise<void>;
-}
-
-/** What the parts of holdfast see of a host. */
-export interface HostInside {
-  /** The definition of a type that is served here. */
-  definition(typeName: string): ObjectDefinition | undefined;
-  /** A holding of an object of this host, for somebody elsewhere. The type must be served. */
-  acquire(request: HoldRequest, holder: Holder): LocalHolding;
-  /** Resolves when what is served is known. Never rejects. */
-  readonly loaded: Promise<void>;
 }
 
 const insides = new WeakMap<Host, HostInside>();
@@ -111,6 +121,8 @@ class ObjectHost implements Host {
   readonly #options: HostOptions;
   readonly #objects: LocalObjects;
   readonly #references = new Set<ReferenceCore>();
+  readonly #accepted = new Set<AcceptedWire>();
+  #elsewhere: Elsewhere | undefined;
   /** References that wait for `load`: what is done with each once it is over. */
   #unloaded: Set<() => void> | undefined;
   #loadFailure: HoldfastError | undefined;
@@ -129,11 +141,18 @@ class ObjectHost implements Host {
       run: options.run ?? plainRun(this.#clock, this.#log),
       holdCore: (type, params, holdOptions) => this.#holdCore(type, params, holdOptions),
     });
-    const loaded = this.#load(options.load);
+    if (options.connects === true) this.#connects();
+    let loading: Promise<void> | undefined;
     insides.set(this, {
       definition: (typeName) => this.#objects.definition(typeName),
       acquire: (request, holder) => this.#objects.acquire(request, holder),
-      loaded,
+      get loading() {
+        return loading;
+      },
+    });
+    if (options.load === undefined) return;
+    loading = this.#load(options.load).finally(() => {
+      loading = undefined;
     });
   }
 
@@ -168,6 +187,24 @@ class ObjectHost implements Host {
     return referenceTo(type, core) as never;
   }
 
+  connect(wire: Wire, options: ConnectOptions = {}): ConnectedWire {
+    this.#assertOpen();
+    return this.#connects().connect(wire, options);
+  }
+
+  accept(wire: Wire, { principal }: { readonly principal: Caller }): AcceptedWire {
+    this.#assertOpen();
+    const accepted = acceptWire(wire, {
+      host: insideOf(this),
+      principal,
+      clock: this.#clock,
+      log: this.#log,
+    });
+    this.#accepted.add(accepted);
+    void accepted.closed.then(() => this.#accepted.delete(accepted));
+    return accepted;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -180,7 +217,20 @@ class ObjectHost implements Host {
   async #close(): Promise<void> {
     for (const core of [...this.#references]) core.release();
     this.#unloaded?.clear();
+    // First the wires: what holds from elsewhere sees a drop, and not each object end.
+    const accepted = [...this.#accepted];
+    for (const wire of accepted) wire.close();
+    await Promise.all(accepted.map(({ closed }) => closed));
     await this.#objects.close();
+    this.#elsewhere?.close();
+  }
+
+  #connects(): Elsewhere {
+    if (this.#options.elsewhere !== undefined) {
+      throw new TypeError("holdfast: this host holds from an elsewhere that it was made with");
+    }
+    this.#elsewhere ??= new Elsewhere({ clock: this.#clock, random: this.#random, log: this.#log });
+    return this.#elsewhere;
   }
 
   /** @param kept - where the reference stands until it is released; an object keeps its own. */
@@ -231,10 +281,10 @@ class ObjectHost implements Host {
     if (this.#loadFailure !== undefined) throw this.#loadFailure;
     const { typeName } = type.$service;
     const served = this.#objects.definition(typeName) !== undefined;
-    const provider = served ? this.#objects : this.#options.elsewhere;
+    const provider = served ? this.#objects : (this.#options.elsewhere ?? this.#elsewhere?.holds);
     if (provider === undefined) {
       throw new TypeError(
-        `holdfast: ${typeName} is not served by this host, and the host holds from nowhere else. Serve it, or hold it from a link.`,
+        `holdfast: ${typeName} is not served by this host, and the host holds from nowhere else. Serve it, hold it from a link, or give the host a wire with connect.`,
       );
     }
     const { params, key } = keyedParams(type.$params, init as Message);
@@ -248,8 +298,7 @@ class ObjectHost implements Host {
     return (holder) => provider.acquire(request, holder);
   }
 
-  async #load(load: HostOptions["load"]): Promise<void> {
-    if (load === undefined) return;
+  async #load(load: NonNullable<HostOptions["load"]>): Promise<void> {
     const waits = new Set<() => void>();
     this.#unloaded = waits;
     try {

@@ -99,7 +99,7 @@ export class PendingCall implements ObjectCall {
     const waitedMs = this.#budgetMs - this.deadline.leftMs();
     // What never ends is not waited for: the time that it has for its first sending counts from now.
     const leftMs = this.#readyTimeoutMs - (Number.isFinite(waitedMs) ? waitedMs : 0);
-    this.#setTimer(leftMs, () => this.end(this.#parkedTooLong()));
+    this.#setTimer(Math.max(0, leftMs), () => this.end(this.#parkedTooLong()));
   }
 
   /** It goes to the object. The answer counts unless the call was lost or sent again in between. */

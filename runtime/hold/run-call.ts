@@ -9,7 +9,7 @@
 import { clone, create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
-import { handlerMostMs } from "../base/constants.ts";
+import { callKeepMs, handlerMostMs } from "../base/constants.ts";
 import type { CommandDefinition, ObjectDefinition } from "../base/definition.ts";
 import { isHandlerRefusal } from "../base/handler-refusal.ts";
 import type { Caller, CommandContext, HandlerContext } from "../base/handlers.ts";
@@ -111,16 +111,38 @@ export async function runCall(
   }
 }
 
+/** What a host without a journal remembers of a command. */
+interface PlainRun {
+  readonly answer: Promise<ObjectAnswer>;
+  /** Ms of the monotonic clock at which nobody asks again: the caller's own deadline. */
+  readonly until: number;
+}
+
+/** Runs that are remembered before it is looked which of them are over. */
+const plainRunsLeast = 256;
+
 /**
- * How a host without a journal runs commands: the same call that comes again meets its own run, and nothing is kept
- * beyond. A fault leaves open whether the command took effect, so that nobody tries again.
+ * How a host without a journal runs commands: a call that comes again, from here or over the next wire, meets its own
+ * run for as long as its caller waits; nothing is kept beyond. A fault leaves open whether the command took effect, so
+ * that nobody tries again.
  */
 export function plainRun(clock: Clock, log: Log): RunCommand {
-  const runs = new WeakMap<ObjectCall, Promise<ObjectAnswer>>();
+  const runs = new Map<string, PlainRun>();
+  let lookAtCount = plainRunsLeast;
   return (command) => {
-    let run = runs.get(command.call);
-    if (run === undefined) runs.set(command.call, (run = runPlainly(command, clock, log)));
-    return run;
+    const { call, caller, type, key, definition } = command;
+    // The same ID for another object or method is another call.
+    const name = `${call.callId ?? ""} ${type.$service.typeName} ${definition.method.name} ${key} ${caller.by ?? ""}`;
+    const known = runs.get(name);
+    if (known !== undefined) return known.answer.then((answer) => ({ ...answer, repeat: true }));
+    if (runs.size >= lookAtCount) {
+      const now = clock.monotonic();
+      for (const [its, { until }] of runs) if (until < now) runs.delete(its);
+      lookAtCount = Math.max(plainRunsLeast, runs.size * 2);
+    }
+    const answer = runPlainly(command, clock, log);
+    runs.set(name, { answer, until: Math.min(call.deadline.at, clock.monotonic() + callKeepMs) });
+    return answer;
   };
 }
 

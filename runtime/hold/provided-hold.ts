@@ -1,0 +1,181 @@
+/**
+ * One hold of one wire, on the provider's side: turns what the object says into messages.
+ *
+ * Source: design "Held objects: Drops and re-holds".
+ */
+import type { ConnectError } from "@connectrpc/connect";
+import { base64Decode } from "@bufbuild/protobuf/wire";
+import type { Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { ObjectDefinition } from "../base/definition.ts";
+import type { Clock } from "../base/clock.ts";
+import { shapedChange, shapedValue } from "../delta/to-wire.ts";
+import { wholeChange } from "../delta/join.ts";
+import type { Change } from "../delta/operation.ts";
+import { toLinkError } from "../wire/link-error.ts";
+import { payloadOfPlain } from "../wire/packet.ts";
+import type { ServerEnd } from "../wire/server-end.ts";
+import type { Binding, BoundState, Holder, HoldingFailure } from "./holding.ts";
+import type { LocalHolding } from "./local-holding.ts";
+import { asWireError } from "./failure.ts";
+import type { SlowFrames, SlowHolder } from "./slow-frames.ts";
+import type { WireLayout, WireLayouts } from "./wire-layouts.ts";
+
+/** What the holds of one wire share. */
+export interface ProvidedWire {
+  readonly end: ServerEnd;
+  readonly layouts: WireLayouts;
+  readonly slow: SlowFrames;
+  readonly clock: Clock;
+}
+
+export interface ProvidedHoldParts extends ProvidedWire {
+  readonly id: number;
+  /** The number of the type's name. */
+  readonly type: number;
+  readonly definition: ObjectDefinition;
+  /** The object's key, to tell the same hold from another one. */
+  readonly key: string;
+  readonly have: Have | undefined;
+}
+
+export class ProvidedHold implements Holder, SlowHolder {
+  readonly type: number;
+  readonly key: string;
+  readonly definition: ObjectDefinition;
+  readonly #parts: ProvidedHoldParts;
+  #have: Have | undefined;
+  #layout: WireLayout | undefined;
+  #holding: LocalHolding | undefined;
+  #released = false;
+
+  constructor(parts: ProvidedHoldParts) {
+    this.#parts = parts;
+    this.type = parts.type;
+    this.key = parts.key;
+    this.definition = parts.definition;
+    this.#have = parts.have;
+  }
+
+  get holding(): LocalHolding | undefined {
+    return this.#holding;
+  }
+
+  /** The object is found: it may speak. */
+  take(holding: LocalHolding): void {
+    if (this.#released) {
+      holding.release();
+      return;
+    }
+    this.#holding = holding;
+    holding.open();
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    this.#parts.slow.forget(this);
+    this.#holding?.release();
+  }
+
+  // What the object says ----------------------------------------------------------------------------------------------
+
+  loading(): void {
+    this.#parts.slow.forget(this);
+    this.#say({ case: "loading", value: { $typeName: "holdfast.link.v1.Loading", hold: this.#parts.id } });
+  }
+
+  failed({ cause, retryAt }: HoldingFailure): void {
+    const { slow, clock, id } = this.#parts;
+    slow.forget(this);
+    const retryInMs = retryAt === undefined ? undefined : Math.max(0, Math.ceil(retryAt - clock.now()));
+    this.#say({
+      case: "failed",
+      value: {
+        $typeName: "holdfast.link.v1.Failed",
+        hold: id,
+        cause: toLinkError(cause),
+        ...(retryInMs === undefined ? {} : { retryInMs }),
+      },
+    });
+  }
+
+  bound(binding: Binding): void {
+    const { layouts, slow, definition, type, id } = this.#parts;
+    slow.forget(this);
+    const layout = layouts.of(definition, binding.variant, type);
+    this.#layout = layout;
+    const known = sameActivation(this.#have, binding) ? this.#have : undefined;
+    this.#have = undefined;
+    const states = layout.states.map(({ name, desc }, place) =>
+      this.#value(binding.states.get(name), desc, known?.versions[place]),
+    );
+    const unchanged = known !== undefined && states.every(({ kind }) => kind.case === "unchanged");
+    this.#say({
+      case: "bound",
+      value: {
+        $typeName: "holdfast.link.v1.Bound",
+        hold: id,
+        layout: layout.number,
+        incarnation: unchanged ? new Uint8Array() : base64Decode(binding.incarnation),
+        states: unchanged ? [] : states,
+        unchanged,
+      },
+    });
+  }
+
+  changed(member: string, change: Change): void {
+    if (!this.#parts.slow.take(this, member, change)) this.#frame(member, change);
+  }
+
+  /** A change that waited: nobody needs what lay between. */
+  frame(member: string, change: Change): void {
+    this.#frame(member, wholeChange(change));
+  }
+
+  #frame(member: string, change: Change): void {
+    const { end, id } = this.#parts;
+    const place = this.#layout?.places.get(member);
+    const desc = place === undefined ? undefined : this.#layout?.states[place]?.desc;
+    if (place === undefined || desc === undefined) return;
+    const payload = payloadOfPlain(shapedChange(end.codec, desc, change, writeError));
+    this.#say({
+      case: "frame",
+      value: { $typeName: "holdfast.link.v1.Frame", hold: id, member: place, change: payload },
+    });
+  }
+
+  #value(
+    bound: BoundState | undefined,
+    desc: WireLayout["states"][number]["desc"],
+    known: number | undefined,
+  ): MemberValue {
+    const version = bound?.version ?? 0;
+    const $typeName = "holdfast.link.v1.MemberValue";
+    if (bound === undefined) throw new TypeError("a binding has every state of its variant");
+    if (known === version) return { $typeName, version, kind: { case: "unchanged", value: true } };
+    if (bound.failure !== undefined) {
+      return { $typeName, version, kind: { case: "failed", value: writeError(bound.failure) } };
+    }
+    const value = payloadOfPlain(shapedValue(this.#parts.end.codec, desc, bound.value));
+    return { $typeName, version, kind: { case: "value", value } };
+  }
+
+  #say(kind: ServerMessage["kind"]): void {
+    if (this.#released) return;
+    this.#parts.end.send({ $typeName: "holdfast.link.v1.ServerMessage", kind });
+  }
+}
+
+function sameActivation(have: Have | undefined, binding: Binding): boolean {
+  if (have === undefined || have.variant !== binding.variant.name) return false;
+  const incarnation = base64Decode(binding.incarnation);
+  return (
+    incarnation.length === have.incarnation.length &&
+    incarnation.every((byte, at) => byte === have.incarnation[at])
+  );
+}
+
+function writeError(failure: Error): ReturnType<typeof toLinkError> {
+  const error: ConnectError = asWireError(failure);
+  return toLinkError(error);
+}

@@ -1,0 +1,219 @@
+/**
+ * Calls on the objects of one wire. Each is sent in the order in which it was given; what the provider did not even
+ * begin is sent again after a wait; everything else that it answers is the call's answer.
+ *
+ * A wire carries so many at once; the rest wait here, and have not left.
+ *
+ * Source: design "Held objects: Parking".
+ */
+import type { ConnectError } from "@connectrpc/connect";
+import type { Header, Result } from "../../gen/holdfast/link/v1/link_pb.ts";
+import { ConnectError as WireError, Code } from "@connectrpc/connect";
+import type { Clock, Timer } from "../base/clock.ts";
+import { inFlightCountMost, type Timing } from "../base/constants.ts";
+import { timeoutHeaderMs } from "../base/deadline.ts";
+import { reasonFrom, retryDelayMs } from "../base/errors.ts";
+import type { Random } from "../base/random.ts";
+import type { Mark } from "../base/reasons.ts";
+import { backoffMs } from "../call/backoff.ts";
+import { markOfLink, stampMessage } from "../call/link-fields.ts";
+import type { Stamp } from "../call/stamp.ts";
+import type { CallNumbers } from "../wire/call-numbers.ts";
+import { fromLinkError } from "../wire/link-error.ts";
+import { messageIn, payloadOf } from "../wire/packet.ts";
+import { readHeaders } from "../wire/result-message.ts";
+import type { ObjectAnswer, ObjectCall } from "./holding.ts";
+
+/** Half of what a wire takes: the rest is for calls of services. */
+export const objectCallsMost: number = inFlightCountMost / 2;
+
+export interface RemoteCallsParts {
+  readonly numbers: CallNumbers;
+  /** The stamp of a command: the same one at each sending of a call, on whichever wire. */
+  readonly stampOf: (call: ObjectCall) => Stamp;
+  /** Whom the server takes this wire for; empty: not told. */
+  readonly tag: string;
+  readonly anonymous: boolean;
+  readonly timing: Pick<Timing, "firstWaitMs" | "waitMsMost">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** One call under way. */
+interface Sending {
+  readonly call: ObjectCall;
+  readonly hold: number;
+  readonly answer: (answer: ObjectAnswer) => void;
+  /** Of the try that is on the wire. */
+  id: number | undefined;
+  faults: number;
+  /** Until the next try. */
+  timer: Timer | undefined;
+}
+
+export class RemoteCalls {
+  readonly #parts: RemoteCallsParts;
+  readonly #byHold = new Map<number, Map<ObjectCall, Sending>>();
+  /** Those that have no room on the wire yet. */
+  readonly #queue = new Set<Sending>();
+  #sentCount = 0;
+
+  constructor(parts: RemoteCallsParts) {
+    this.#parts = parts;
+  }
+
+  give(hold: number, call: ObjectCall): Promise<ObjectAnswer> {
+    return new Promise((answer) => {
+      const sending: Sending = { call, hold, answer, id: undefined, faults: 0, timer: undefined };
+      let ofHold = this.#byHold.get(hold);
+      if (ofHold === undefined) this.#byHold.set(hold, (ofHold = new Map<ObjectCall, Sending>()));
+      ofHold.set(call, sending);
+      if (this.#queue.size > 0 || this.#sentCount >= objectCallsMost) this.#queue.add(sending);
+      else this.#send(sending);
+    });
+  }
+
+  /** Whether the call has not left. */
+  keeps(hold: number, call: ObjectCall): boolean {
+    const sending = this.#byHold.get(hold)?.get(call);
+    return sending !== undefined && this.#queue.has(sending);
+  }
+
+  /** Nobody waits for it any more. */
+  forget(hold: number, call: ObjectCall): void {
+    const sending = this.#byHold.get(hold)?.get(call);
+    if (sending !== undefined) this.#drop(sending);
+  }
+
+  /** The object left live: nothing that was given before is answered. */
+  lose(hold: number): void {
+    for (const sending of [...(this.#byHold.get(hold)?.values() ?? [])]) this.#drop(sending);
+  }
+
+  /** The wire has ended. */
+  close(): void {
+    for (const ofHold of this.#byHold.values()) {
+      for (const { timer } of ofHold.values()) timer?.cancel();
+    }
+    this.#byHold.clear();
+    this.#queue.clear();
+  }
+
+  #drop(sending: Sending): void {
+    if (sending.id !== undefined) {
+      this.#parts.numbers.cancel(sending.id);
+      this.#sentCount -= 1;
+      sending.id = undefined;
+    }
+    this.#remove(sending);
+    this.#next();
+  }
+
+  #remove(sending: Sending): void {
+    sending.timer?.cancel();
+    this.#queue.delete(sending);
+    const ofHold = this.#byHold.get(sending.hold);
+    if (ofHold?.get(sending.call) !== sending) return;
+    ofHold.delete(sending.call);
+    if (ofHold.size === 0) this.#byHold.delete(sending.hold);
+  }
+
+  #send(sending: Sending): void {
+    const { call, hold } = sending;
+    const { numbers, tag, anonymous } = this.#parts;
+    const { end } = numbers;
+    const { method } = call.definition;
+    const stamp = call.callId === undefined ? undefined : this.#parts.stampOf(call);
+    const fields = stamp?.fields(call.tries + sending.faults, anonymous, tag === "" ? undefined : tag);
+    sending.id = numbers.send(
+      {
+        $typeName: "holdfast.link.v1.Call",
+        hold,
+        method: end.numberOf(`${method.parent.typeName}.${method.name}`),
+        request: payloadOf(end.codec, method.input, call.request as never),
+        timeoutMs: timeoutHeaderMs(call.deadline.leftMs()) ?? 0,
+        headers: headersOf(call.options.headers),
+        ...(fields === undefined ? {} : { stamp: stampMessage({ ...fields, lane: "", anon: undefined }) }),
+      },
+      {
+        result: (result) => this.#answered(sending, stamp, result),
+        lost: () => undefined,
+      },
+    );
+    this.#sentCount += 1;
+  }
+
+  #answered(sending: Sending, stamp: Stamp | undefined, result: Result): void {
+    sending.id = undefined;
+    this.#sentCount -= 1;
+    const mark = markOfLink(result.mark);
+    const { outcome } = result;
+    if (outcome.case !== "reply") {
+      const error = fromLinkError(outcome.value);
+      stamp?.heardTag(result.caller === "" ? this.#parts.tag : result.caller);
+      if (isNotBegun(error, mark)) this.#later(sending, error);
+      else this.#finish(sending, { error }, mark, result);
+    } else {
+      const { method } = sending.call.definition;
+      try {
+        const reply = messageIn(this.#parts.numbers.end.codec, method.output, outcome.value);
+        this.#finish(sending, { reply }, mark, result);
+      } catch (error) {
+        const text = `the reply cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+        this.#finish(sending, { error: new WireError(text, Code.Internal) }, mark, result);
+      }
+    }
+    this.#next();
+  }
+
+  #finish(
+    sending: Sending,
+    result: ObjectAnswer["result"],
+    mark: Mark | undefined,
+    { repeat, headers, trailers }: Result,
+  ): void {
+    this.#remove(sending);
+    sending.answer({
+      result,
+      // The mark of a query says nothing.
+      mark: sending.call.callId === undefined ? undefined : mark,
+      repeat,
+      header: readHeaders(headers),
+      trailer: readHeaders(trailers),
+    });
+  }
+
+  #later(sending: Sending, error: ConnectError): void {
+    const { timing, random, clock } = this.#parts;
+    sending.faults += 1;
+    const ownMs = backoffMs(sending.faults, timing.firstWaitMs, timing.waitMsMost, random);
+    sending.timer = clock.timer(Math.max(ownMs, retryDelayMs(error) ?? 0), () => {
+      if (this.#sentCount >= objectCallsMost) this.#queue.add(sending);
+      else this.#send(sending);
+    });
+  }
+
+  #next(): void {
+    for (const sending of this.#queue) {
+      if (this.#sentCount >= objectCallsMost) return;
+      this.#queue.delete(sending);
+      this.#send(sending);
+    }
+  }
+}
+
+const notBegun: readonly unknown[] = ["OVERLOADED", "JOURNAL_FULL", "DRAINING"];
+
+/** Only what the provider itself refuses before it begins: an object's own "not now" is its answer, as it is here. */
+function isNotBegun(error: ConnectError, mark: Mark | undefined): boolean {
+  return mark === "later" || notBegun.includes(reasonFrom(error));
+}
+
+function headersOf(init: HeadersInit | undefined): Header[] {
+  if (init === undefined) return [];
+  const headers: Header[] = [];
+  new Headers(init).forEach((value, name) =>
+    headers.push({ $typeName: "holdfast.link.v1.Header", name, value }),
+  );
+  return headers;
+}
