@@ -10,7 +10,7 @@
 import type { Clock } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
-import { promptProbeEveryMs, streamRetryMs } from "../base/constants.ts";
+import { foreignTimeoutMsMost, promptProbeEveryMs, streamRetryMs } from "../base/constants.ts";
 import type { StreamState } from "../base/streams.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
@@ -133,7 +133,7 @@ export class StreamLoop<T> {
   async #connection(): Promise<void> {
     const { env } = this.#parts;
     const { signal } = this.#stop;
-    await env.gate.pass(signal, "failures" in this.#phase && this.#phase.failures === 0);
+    await this.#turn(signal);
     let reported = false;
     const report = (end: "answered" | "fault" | "nothing"): void => {
       if (!reported) env.gate.report(end);
@@ -144,6 +144,19 @@ export class StreamLoop<T> {
       await this.#read(token, () => report("answered"), report);
     } finally {
       report("nothing");
+    }
+  }
+
+  /**
+   * The link probes in the background, since a call that waits has a timer of its own, its budget. A stream has none,
+   * and a program that only follows it must not end while the server is away.
+   */
+  async #turn(signal: AbortSignal): Promise<void> {
+    const awake = this.#clock.timer(foreignTimeoutMsMost, () => undefined);
+    try {
+      await this.#parts.env.gate.pass(signal, "failures" in this.#phase && this.#phase.failures === 0);
+    } finally {
+      awake.cancel();
     }
   }
 
