@@ -22,14 +22,16 @@ import { type Chosen, fieldsOf } from "./operation.ts";
 /**
  * Freezes a message with all that is in it, and gives it back.
  *
+ * @param before - the settled value that it was made from: what it shares with that is not looked at.
  * @throws TypeError naming the field whose value does not fit it.
  */
 export function settled<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
+  before?: MessageShape<Desc>,
 ): MessageShape<Desc> {
   try {
-    settleMessage(desc, message, 0);
+    settleMessage(desc, message, before, 0);
   } catch (error) {
     if (!(error instanceof Unfit)) throw error;
     throw new TypeError(`holdfast: ${desc.typeName}${error.path}: ${error.message}`);
@@ -49,7 +51,7 @@ class Unfit extends Error {
   }
 }
 
-function settleMessage(desc: DescMessage, message: unknown, depth: number): void {
+function settleMessage(desc: DescMessage, message: unknown, before: unknown, depth: number): void {
   if (depth >= depthMost) throw new Unfit(`messages lie more than ${depthMost} deep in each other`, "");
   if (!isObject(message) || message["$typeName"] !== desc.typeName) {
     throw new Unfit(
@@ -58,31 +60,36 @@ function settleMessage(desc: DescMessage, message: unknown, depth: number): void
     );
   }
   if (Object.isFrozen(message)) return;
+  const old = isObject(before) ? before : {};
   for (const member of desc.members) {
+    const { localName } = member;
     if (member.kind === "field") {
-      if (Object.hasOwn(message, member.localName)) settleField(member, message[member.localName], depth);
+      if (Object.hasOwn(message, localName)) settleField(member, message[localName], old[localName], depth);
       continue;
     }
-    const chosen = message[member.localName] as Chosen | undefined;
-    const field = member.fields.find(({ localName }) => localName === chosen?.case);
-    if (field !== undefined) settleField(field, chosen?.value, depth);
+    const chosen = message[localName] as Chosen | undefined;
+    const field = member.fields.find((its) => its.localName === chosen?.case);
+    const was = old[localName] as Chosen | undefined;
+    if (field !== undefined) {
+      settleField(field, chosen?.value, was?.case === field.localName ? was.value : undefined, depth);
+    }
     if (isObject(chosen)) Object.freeze(chosen);
   }
   Object.freeze(message);
 }
 
-function settleField(field: DescField, value: unknown, depth: number): void {
-  if (value === undefined) return;
+function settleField(field: DescField, value: unknown, before: unknown, depth: number): void {
+  if (value === undefined || value === before) return;
   try {
     switch (field.fieldKind) {
       case "list":
-        settleList(field, value, depth);
+        settleList(field, value, before, depth);
         return;
       case "map":
-        settleMap(field, value, depth);
+        settleMap(field, value, before, depth);
         return;
       default:
-        settleOne(field, value, depth);
+        settleOne(field, value, before, depth);
     }
   } catch (error) {
     if (error instanceof CodecError) throw new Unfit(error.problem, `.${field.name}`);
@@ -91,26 +98,40 @@ function settleField(field: DescField, value: unknown, depth: number): void {
   }
 }
 
-function settleList(field: DescField, list: unknown, depth: number): void {
-  if (!Array.isArray(list)) throw new Unfit(`expected an array, got ${named(list)}`, "");
+function settleList(field: DescField, list: unknown, before: unknown, depth: number): void {
+  if (!isList(list)) throw new Unfit(`expected an array, got ${named(list)}`, "");
   if (Object.isFrozen(list)) return;
-  for (const element of list) settleOne(field, element, depth);
+  const old = isList(before) ? before : [];
+  // A long list mostly shares its start and its end with the one before.
+  let head = 0;
+  while (head < old.length && head < list.length && old[head] === list[head]) head += 1;
+  let tail = 0;
+  const shared = Math.min(old.length, list.length) - head;
+  while (tail < shared && old[old.length - 1 - tail] === list[list.length - 1 - tail]) tail += 1;
+  const sameCount = old.length === list.length;
+  for (let at = head; at < list.length - tail; at++) {
+    settleOne(field, list[at], sameCount ? old[at] : undefined, depth);
+  }
   Object.freeze(list);
 }
 
-function settleMap(field: DescField, map: unknown, depth: number): void {
+function settleMap(field: DescField, map: unknown, before: unknown, depth: number): void {
   if (!isObject(map)) throw new Unfit(`expected an object, got ${named(map)}`, "");
   if (Object.isFrozen(map)) return;
-  for (const key of Object.keys(map)) settleOne(field, map[key], depth);
+  const old = isObject(before) ? before : {};
+  for (const key of Object.keys(map)) {
+    const was = Object.hasOwn(old, key) ? old[key] : undefined;
+    if (map[key] !== was) settleOne(field, map[key], was, depth);
+  }
   Object.freeze(map);
 }
 
 /** A value that is no list and no map: of the field, of an element, of an entry. */
-function settleOne(field: DescField, value: unknown, depth: number): void {
+function settleOne(field: DescField, value: unknown, before: unknown, depth: number): void {
   if (field.message !== undefined) {
     // A Struct and a wrapper such as Int32Value are kept in a form of their own, which the codecs check.
     if (field.message.typeName.startsWith("google.protobuf.")) freezePlain(value);
-    else settleMessage(field.message, value, depth + 1);
+    else settleMessage(field.message, value, before, depth + 1);
   } else if (field.enum !== undefined) checkedInt32(value);
   else checkScalar(field.scalar, value);
 }
@@ -152,6 +173,10 @@ function freezePlain(value: unknown): void {
     return;
   for (const inner of Object.values(fieldsOf(value))) freezePlain(inner);
   Object.freeze(value);
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -101,7 +101,7 @@ class State<Desc extends DescMessage> implements StateMember<MessageShape<Desc>>
       this.#drafting = false;
     }
     if (after === before) return;
-    settled(this.#schema, after);
+    settled(this.#schema, after, before);
     const operations = operationsBetween(this.#schema, before, after);
     if (operations?.length !== 0) this.#become(after, operations);
   }
