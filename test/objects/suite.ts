@@ -276,6 +276,7 @@ function acquisitionTable(create: World["create"]): void {
       await world.settle();
       stop.abort(new Error("enough"));
       await expect(got).rejects.toEqual(failing({ reason: "ABORTED" }));
+      await world.settle();
       expect(notebooks.last.self.signal.aborted).toBe(true);
     });
 

@@ -8,6 +8,8 @@ import type { Log } from "../../runtime/base/log.ts";
 import { createHost, type Host, type HostOptions } from "../../runtime/hold/host.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { connectPipe, memoryPipe, webSocketPipe } from "./pipes.ts";
+import { type RemoteKind, remoteKind } from "./remote-world.ts";
 
 /** What a world is made with. */
 export interface WorldOptions {
@@ -69,8 +71,13 @@ const local: World = {
   },
 };
 
+/** Two hosts over each kind of wire, with each codec. */
+export const remoteWorlds: readonly RemoteKind[] = [memoryPipe, webSocketPipe, connectPipe].flatMap(
+  (pipe) => [remoteKind(pipe, "json"), remoteKind(pipe, "msgpack")],
+);
+
 /** Every world in which the suite and the races run. */
-export const worlds: readonly World[] = [local];
+export const worlds: readonly World[] = [local, ...remoteWorlds];
 
 export function recordedLog(): { readonly log: Log; readonly errors: readonly string[] } {
   const errors: string[] = [];

@@ -14,6 +14,7 @@ it.each(worlds)(
     const call = kept(notes.add({ text: "milk" }));
     await world.settle();
     await notes.$release();
+    await world.settle();
     ready.open();
     expect(await outcomeOf(world, call)).toEqual(failing({ reason: "RELEASED", outcome: "not-run" }));
     await world.clock.advance(1_000);
