@@ -22,6 +22,8 @@ export interface TryConnection {
   readonly http: () => HttpProgress | undefined;
   /** Whether the transport makes a deadline of its own from the time it is given. */
   readonly ownDeadline: boolean;
+  /** Whether it is signed in itself, so that the link's token does not go with the try. Absent: false. */
+  readonly signedIn?: boolean;
   /**
    * This connection had a fault: the link opens a new one. False when it has done so before: then the fault is
    * old news, and says nothing of the server as it is now.

@@ -260,7 +260,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     });
     this.#tries += 1;
     this.#progress = "sent";
-    const headers = this.#headers(token);
+    const headers = this.#headers(token, connection.signedIn);
     try {
       const response = await untilAborted(this.#send(connection, headers, cut.signal), cut.signal);
       this.#env.heard(joined(response), this.#sender(token));
@@ -318,11 +318,12 @@ class Call<I extends DescMessage, O extends DescMessage> {
     return token ?? this.#stamp?.anonymous;
   }
 
-  #headers(token: string | undefined): Headers {
+  #headers(token: string | undefined, signedIn = false): Headers {
     const env = this.#env;
     const headers = new Headers(this.#options.headers);
     for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
-    if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    if (token !== undefined && !signedIn && !headers.has("authorization"))
+      headers.set("authorization", `Bearer ${token}`);
     this.#stamp?.write(headers, this.#tries, token === undefined, env.tagOf(this.#sender(token)));
     return headers;
   }

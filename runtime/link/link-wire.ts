@@ -150,6 +150,7 @@ class MainWire implements LinkWire {
       transport: { unary, stream },
       http: () => (inner === undefined ? "connecting" : inner.http()),
       ownDeadline: false,
+      signedIn: true,
       fault: () => (inner === undefined ? true : inner.fault()),
     };
   }

@@ -43,7 +43,7 @@ export interface WireTryParts {
   readonly anonymous: string;
   readonly url: string;
   readonly interceptors: readonly Interceptor[];
-  /** A try over HTTP in place of this one. */
+  /** A try over HTTP in place of this one. Without interceptors: they have been around it. */
   readonly http: () => TryConnection;
   /** A try of this wire had a fault; see {@link TryConnection.fault}. */
   readonly fault: () => boolean;
@@ -56,6 +56,7 @@ export function wireTry(parts: WireTryParts): TryConnection {
 
 class WireTryConnection implements TryConnection {
   readonly ownDeadline = false;
+  readonly signedIn = true;
   readonly #parts: WireTryParts;
   #progress: HttpProgress = "idle";
   #instead: TryConnection | undefined;
@@ -119,10 +120,10 @@ class WireTryConnection implements TryConnection {
     message: MessageShape<I>,
     contextValues: ReturnType<typeof createContextValues>,
   ): Promise<UnaryResponse<I, O>> {
-    const { calls, link, anonymous } = this.#parts;
+    const { calls, link, anonymous, token } = this.#parts;
     const request = payloadOf(calls.end.codec, method.input, message);
     if (!this.#takes(header, request)) {
-      // Interceptors have been around it; the transport of HTTP would run them again.
+      if (token !== undefined && !header.has("authorization")) header.set("authorization", `Bearer ${token}`);
       return this.#overHttp().transport.unary(method, signal, undefined, header, message, contextValues);
     }
     const timeout = header.get("connect-timeout-ms");
@@ -136,10 +137,7 @@ class WireTryConnection implements TryConnection {
   }
 
   #takes(header: Headers, request: Payload): boolean {
-    if (!this.#parts.calls.end.open || header.has("cookie")) return false;
-    const { token } = this.#parts;
-    const signIn = header.get("authorization");
-    if (signIn !== null && signIn !== `Bearer ${token ?? ""}`) return false;
+    if (!this.#parts.calls.end.open || header.has("cookie") || header.has("authorization")) return false;
     return payloadBytes(request) <= wireRequestBytesMost;
   }
 
@@ -218,7 +216,6 @@ function headersOf(list: readonly Header[]): Headers {
 
 /** What hello has said already, or a field of the message says. */
 const knownNames: ReadonlySet<string> = new Set([
-  "authorization",
   "connect-timeout-ms",
   headerNames.call,
   headerNames.for,

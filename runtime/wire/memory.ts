@@ -6,6 +6,17 @@
 import { nextTurn } from "../base/turn.ts";
 import type { Wire } from "./wire.ts";
 
+/**
+ * A packet arrives as soon as the sender's work is over: in virtual time nothing else may come in between. Two ends
+ * that answer each other without a rest would keep the event loop from its other business, so there is a most.
+ */
+const deliveriesInTurnMost = 1_000;
+let inTurn = 0;
+
+function newTurn(): void {
+  inTurn = 0;
+}
+
 class MemoryWire implements Wire {
   readonly name = "memory";
   bufferedAmount = 0;
@@ -64,11 +75,14 @@ class MemoryWire implements Wire {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    nextTurn(() => this.#deliver());
+    if (inTurn < deliveriesInTurnMost) queueMicrotask(() => this.#deliver());
+    else nextTurn(() => this.#deliver());
   }
 
   #deliver(): void {
     this.#scheduled = false;
+    inTurn += 1;
+    if (inTurn === 1) nextTurn(newTurn);
     const arrived = this.#arriving;
     this.#arriving = [];
     for (const packet of arrived) {
@@ -81,7 +95,7 @@ class MemoryWire implements Wire {
   }
 }
 
-/** A wire in memory: its two ends. A packet arrives in the turn after it was sent. */
+/** A wire in memory: its two ends. A packet arrives when what its sender does is over. */
 export function memoryPair(): readonly [Wire, Wire] {
   const one = new MemoryWire();
   const two = new MemoryWire();

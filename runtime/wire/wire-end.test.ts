@@ -255,11 +255,12 @@ describe.each([jsonCodec, msgpackCodec])("an end of a wire in $name", (codec) =>
   it("sends what was said before a close", async () => {
     const got: number[] = [];
     client.take({ result: ({ id }) => got.push(id) });
+    client.onLeave((afterMs) => got.push(afterMs));
     server.send(result(7));
     server.end({ again: true, afterMs: 250 });
     await rest();
-    expect(got).toEqual([7]);
-    expect(closes.client[0]).toMatchObject({ name: "WireEnded", afterMs: 250, error: undefined });
+    expect(got).toEqual([7, 250]);
+    expect(closes.client).toEqual([undefined]);
   });
 
   it("tells a refusal with its code and details", async () => {

@@ -101,7 +101,7 @@ class WireCalls {
     try {
       made = this.#read(call, definition);
     } catch (error) {
-      this.#refuse(call.id, error);
+      this.#refuse(call.id, definition, error);
       return;
     }
     this.#running.set(call.id, made);
@@ -164,9 +164,7 @@ class WireCalls {
     const { definition } = made;
     const { repeat, result } = answer;
     const mark = answer.mark === undefined ? Mark.UNSPECIFIED : linkMarks[answer.mark];
-    if ("error" in result) {
-      return errorResult(made, result.error, answer.mark === undefined ? Mark.NONE : mark, repeat);
-    }
+    if ("error" in result) return errorResult(made, result.error, mark, repeat);
     try {
       const reply = payloadOf(this.#wire.end.codec, definition.method.output, result.reply as never);
       const bytes = payloadBytes(reply);
@@ -188,9 +186,12 @@ class WireCalls {
     }
   }
 
-  #refuse(id: number, thrown: unknown): void {
+  /** Marks are of commands, and of what nobody knows to be none. */
+  #refuse(id: number, definition: UnaryDefinition | undefined, thrown: unknown): void {
     const error = refusalOf(thrown);
-    const mark = error.code === Code.ResourceExhausted ? Mark.LATER : Mark.NONE;
+    const marked = definition === undefined || definition.kind === "command";
+    const stopped = error.code === Code.ResourceExhausted ? Mark.LATER : Mark.NONE;
+    const mark = marked ? stopped : Mark.UNSPECIFIED;
     this.#wire.end.send(errorResult({ id }, error, mark, false));
   }
 
