@@ -33,6 +33,8 @@ export class Client {
   readonly open = new Set<Op>();
   readonly #parts: ClientParts;
   #lives = 0;
+  /** Streams of the process of now that have not ended. */
+  readonly #streams = new Set<string>();
   /** The process whose token source is being asked. */
   #asking: SimulatedProcess | undefined;
 
@@ -74,6 +76,10 @@ export class Client {
 
   kill(): void {
     this.process?.kill();
+    for (const stream of this.#streams) {
+      this.#parts.history.add({ kind: "left", stream, text: "its process is gone" });
+    }
+    this.#streams.clear();
     this.process = undefined;
     this.link = undefined;
     this.open.clear();
@@ -84,6 +90,37 @@ export class Client {
     if (this.person === undefined) return;
     this.person = person;
     this.link?.signIn();
+  }
+
+  /** Reads a stream until it ends, some of them slowly. */
+  async #follow(op: Op, process: SimulatedProcess, link: Link): Promise<void> {
+    const { history } = this.#parts;
+    const { list, thinkMs } = op;
+    const name = `${process.name} stream ${op.id}`;
+    const abort = new AbortController();
+    if (op.abortAfterMs !== undefined) process.clock.timer(op.abortAfterMs, () => abort.abort());
+    history.add({ kind: "opened", stream: name, list });
+    this.#streams.add(name);
+    const left = (text: string): void => {
+      if (this.#streams.delete(name)) history.add({ kind: "left", stream: name, text });
+    };
+    try {
+      const stream = link.stream(
+        Lists.follow,
+        { list },
+        {
+          signal: abort.signal,
+          onGap: ({ count }) => history.add({ kind: "gap", stream: name, count }),
+        },
+      );
+      for await (const { key } of stream) {
+        history.add({ kind: "item", stream: name, key });
+        if (thinkMs > 0) await sleep(process.clock, thinkMs);
+      }
+      left("the loop is over");
+    } catch (error) {
+      left(String(error).slice(0, 160));
+    }
   }
 
   /** A token source takes its time, and is asked by one at a time. */
@@ -102,6 +139,10 @@ export class Client {
   act(op: Op): void {
     const { process, link } = this;
     if (process === undefined || link === undefined) return;
+    if (op.kind === "follow") {
+      process.run(() => void this.#follow(op, process, link));
+      return;
+    }
     const { history } = this.#parts;
     const { open } = this;
     history.add({ kind: "invoked", op, client: process.name, person: this.person ?? anonymous });
@@ -152,6 +193,8 @@ async function call(link: Link, op: Op, options: Options): Promise<Reply> {
       return link.call(Lists.shout, { key, thinkMs }, options);
     case "read":
       return { place: (await link.call(Lists.read, { list }, options)).length };
+    case "follow":
+      throw new TypeError("a stream is no call");
     case "poke":
       await link.call(Lists.poke, {}, options);
       return {};

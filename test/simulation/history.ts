@@ -52,8 +52,11 @@ export type HistoryFact =
   | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
   | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
   | { readonly kind: "network"; readonly event: NetworkEvent }
+  | { readonly kind: "opened"; readonly stream: string; readonly list: string }
   | { readonly kind: "item"; readonly stream: string; readonly key: string }
-  | { readonly kind: "gap"; readonly stream: string; readonly text: string }
+  /** `count` items are lost; undefined: nobody knows how many. */
+  | { readonly kind: "gap"; readonly stream: string; readonly count: number | undefined }
+  | { readonly kind: "left"; readonly stream: string; readonly text: string }
   | { readonly kind: "fault"; readonly text: string };
 
 export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } & Extract<
@@ -134,8 +137,12 @@ function factText(fact: HistoryFact): string {
       return networkText(fact.event);
     case "item":
       return `${fact.stream} item ${fact.key}`;
+    case "opened":
+      return `${fact.stream} follows ${fact.list}`;
     case "gap":
-      return `${fact.stream} gap ${fact.text}`;
+      return `${fact.stream} ${fact.count === undefined ? "restarted" : `lost ${fact.count}`}`;
+    case "left":
+      return `${fact.stream} has ended: ${fact.text}`;
     case "fault":
       return `FAULT ${fact.text}`;
   }

@@ -38,7 +38,7 @@ export function startListsServer(process: SimulatedProcess, parts: ListsServerPa
       return by === undefined ? undefined : { by };
     },
   });
-  server.implement(Lists, handlersOf(process, parts), { send: { rerun: true } });
+  server.implement(Lists, handlersOf(process, server, parts), { send: { rerun: true } });
   const router = createConnectRouter();
   server.routes(router);
   return {
@@ -56,6 +56,7 @@ type Command = { readonly key: string; readonly thinkMs: number };
 
 function handlersOf(
   process: SimulatedProcess,
+  server: Server,
   { ledger, history, failureOf }: ListsServerParts,
 ): ListsHandlers {
   const { clock } = process;
@@ -101,7 +102,8 @@ function handlersOf(
       if (request.refuse === 1 || (request.refuse === 3 && runs === 1))
         throw new ConnectError("no", Code.FailedPrecondition);
       fail(request.key, "before");
-      return ctx.transaction((tx) => {
+      return ctx.transaction((tx, publish) => {
+        publish(server.topic(Lists.follow, request.list), { key: request.key });
         const place = (tx as Stage).append({ ...effect(request, ctx, by), list: request.list });
         if (request.refuse === 2) throw new ConnectError("no, after all", Code.FailedPrecondition);
         fail(request.key, "after");
@@ -123,8 +125,6 @@ function handlersOf(
     },
     shout: elsewhere,
     poke: () => ({}),
-    async *follow() {
-      yield* [];
-    },
+    follow: ({ list }, ctx) => ctx.follow(server.topic(Lists.follow, list)),
   };
 }

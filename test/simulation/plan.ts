@@ -43,7 +43,7 @@ export interface Plan {
   readonly callsPerCallerMost: number | undefined;
 }
 
-const allKinds: readonly OpKind[] = ["append", "whisper", "pay", "send", "shout", "read", "poke"];
+const allKinds: readonly OpKind[] = ["append", "whisper", "pay", "send", "shout", "read", "poke", "follow"];
 
 /**
  * Left out unless it is asked for, since it finds what is known and not mended: a call whose first answer got lost
@@ -106,7 +106,8 @@ function drawWorkload(
   { clientCount, durationMs, hostCount }: { clientCount: number; durationMs: number; hostCount: number },
 ): WorkloadShape {
   // What has effects elsewhere, or is remembered in memory alone, is promised by one server at a time.
-  const possible = allKinds.filter((kind) => hostCount === 1 || !["pay", "send", "shout"].includes(kind));
+  const alone: readonly OpKind[] = ["pay", "send", "shout", "follow"];
+  const possible = allKinds.filter((kind) => hostCount === 1 || !alone.includes(kind));
   const kinds = possible.filter((kind) => kind === "append" || random.chance(0.5));
   const outboxes = (["none", "late", "early"] as const satisfies OutboxMode[]).filter(
     (mode) => mode === "none" || random.chance(0.5),

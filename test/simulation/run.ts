@@ -53,6 +53,12 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   await heal(world);
   await clock.advance(convergeMs);
   if (network.lateCount > 0) await clock.advance(lateMsMost);
+  history.add({ kind: "phase", name: "quiet" });
+  const lists = [...new Set(plan.ops.filter(({ kind }) => kind === "follow").map(({ list }) => list))];
+  for (const [number, list] of lists.entries())
+    clients[0]?.act({ ...lastOp(100 + number), kind: "append", list });
+  await clock.advance(60_000);
+  history.add({ kind: "phase", name: "restart" });
   await restartClients(world);
   await clock.advance(convergeMs);
   for (const [number, client] of clients.entries()) client.act(lastOp(number));

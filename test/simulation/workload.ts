@@ -2,7 +2,7 @@
 import type { OutboxMode } from "../../runtime/base/definition.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
 
-export type OpKind = "append" | "whisper" | "pay" | "send" | "shout" | "read" | "poke";
+export type OpKind = "append" | "whisper" | "pay" | "send" | "shout" | "read" | "poke" | "follow";
 
 /** Operations from here on are made when all is well again. */
 export const lastOpId = 1_000_000;
@@ -23,6 +23,7 @@ export interface Op {
   readonly refuse: 0 | 1 | 2 | 3;
   readonly thinkMs: number;
   readonly budgetMs: number;
+  /** For `follow`: when its loop is left. */
   readonly abortAfterMs: number | undefined;
 }
 

@@ -12,6 +12,7 @@ import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
 import { sendings } from "./sendings.ts";
 import { signals } from "./signals.ts";
+import { streams } from "./streams.ts";
 
 export type Checker = (end: WorldEnd) => readonly string[];
 
@@ -27,5 +28,6 @@ export const checkers: Readonly<Record<string, Checker>> = {
   linkStates,
   liveness,
   signals,
+  streams,
   leftovers,
 };

@@ -16,6 +16,7 @@ export function sendings(end: WorldEnd): readonly string[] {
       const mark = kind === "heard" ? header?.get("holdfast-settled") : undefined;
       // The server says itself that it has not begun.
       if (mark === "none" || mark === "later") maybeThere = false;
+      if (kind === "heard") leaving = false;
       if (kind === "sent") {
         if (maybeThere) breaches.push(`call ${call} was to be sent at most once, and left twice`);
         leaving = true;
