@@ -206,13 +206,16 @@ export class Sender {
     const lease = await this.#acquire();
     if (lease === undefined) return undefined;
     try {
+      await this.#look();
       for (;;) {
         if (this.#closing.signal.aborted) return undefined;
         if (lease.lost.aborted) {
           this.#again = true;
           return undefined;
         }
-        await this.#look();
+        // Nobody else takes anything out while the lock is held, and a whole look for each of a thousand is dear.
+        await this.#options.shelf.glance();
+        await this.#options.looked();
         await this.#runJobs();
         const next = this.#next();
         if (next === undefined) return undefined;
