@@ -7,12 +7,14 @@ import { setMaxListeners } from "node:events";
 import type { ConnectRouter, ContextValues, Interceptor } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../runtime/base/clock.ts";
 import type { DescMessage } from "@bufbuild/protobuf";
-import type { ServiceDefinition, StreamDefinition } from "../runtime/base/definition.ts";
+import type { ObjectDefinition, ServiceDefinition, StreamDefinition } from "../runtime/base/definition.ts";
 import { defaultLimits, type Limits } from "../runtime/base/limits.ts";
 import { type Log, silentLog } from "../runtime/base/log.ts";
 import { type Random, systemRandom } from "../runtime/base/random.ts";
 import type { DurableTopic, Topic } from "../runtime/base/topics.ts";
 import { formatServerHeader } from "../runtime/call/headers.ts";
+import type { Host } from "../runtime/hold/host.ts";
+import type { Factory, ServeOptions } from "../runtime/hold/served-type.ts";
 import type { Wire } from "../runtime/wire/wire.ts";
 import { Admission } from "./admission.ts";
 import { type BuildOptions, createBuildGate } from "./build-gate.ts";
@@ -37,6 +39,7 @@ import type { OnSessionGone } from "./session/farewell.ts";
 import { OpenConnections } from "./session/open-connections.ts";
 import type { SessionInfo } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
+import { ServerObjects } from "./objects.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { createFollow } from "./follow.ts";
 import { enroll, follow, OpenStreams } from "./streams.ts";
@@ -102,6 +105,18 @@ export interface Server extends AsyncDisposable {
     key: string,
     options: { readonly durable: true },
   ): DurableTopic<O>;
+  /**
+   * Serves a held object: the factory makes one when the first reference to its params is taken.
+   *
+   * @throws TypeError for what is no object's definition, and for a type that is served already.
+   */
+  serve<Params extends DescMessage, Ref, Implementation>(
+    type: ObjectDefinition<Params, Ref, Implementation>,
+    factory: Factory<Params, Implementation>,
+    options?: ServeOptions<Params>,
+  ): this;
+  /** Holds the objects of this server from inside of it, and serves others over wires of the program's own. */
+  readonly host: Host;
   /**
    * Opens a port: HTTP/2 without TLS and HTTP/1.1 on one, or TLS with both.
    *
@@ -183,6 +198,7 @@ export function createServer(options: ServerOptions = {}): Server {
   });
   const end = async (): Promise<void> => {
     stopSignals.abort();
+    await objects.host.close();
     await sessions.stop();
     await purge.stop();
     await store.close();
@@ -200,7 +216,8 @@ export function createServer(options: ServerOptions = {}): Server {
     dispatch: (call) => dispatch(call, dispatching),
     definitions: () => implementations.definitions(),
     interceptors: options.interceptors ?? [],
-    users: [],
+    users: [(wire) => objects.use(wire)],
+    objects: (wire) => objects.of(wire),
     connections: open,
     admission,
     limits,
@@ -214,6 +231,17 @@ export function createServer(options: ServerOptions = {}): Server {
   const closing = new Closing(ending);
 
   const topics = new Topics({ store, clock, random, log });
+  const objects: ServerObjects = new ServerObjects({
+    refusal: () => closing.refusal(),
+    admission,
+    callerKey: (sender) => callerKey(store.facts, sender),
+    journal,
+    topics,
+    signsOfLife: () => dispatching.signsOfLife,
+    clock,
+    random,
+    log,
+  });
   const dispatching: DispatchParts = {
     journal,
     topics,
@@ -283,6 +311,11 @@ export function createServer(options: ServerOptions = {}): Server {
       implementations.add(definition, handlers, methodOptions);
       return server;
     },
+    serve(type, factory, serveOptions) {
+      objects.host.serve(type, factory, serveOptions);
+      return server;
+    },
+    host: objects.host,
     async listen(listenOptions = {}) {
       if (closing.draining) throw new Error("holdfast: this server is closed. Make a new one.");
       const answer = createNodeListener({ routes, fallback, limits, clock, log });

@@ -49,7 +49,11 @@ function enter(call: WireCall, parts: WireEntranceParts): Promise<UnaryAnswer> {
   return parts.dispatch({ definition, request, carried: call, guest });
 }
 
-function guestOf(call: WireCall, parts: WireEntranceParts): Guest {
+/** Who sends a call, and its turn. */
+export function guestOf(
+  call: WireCall,
+  parts: Pick<WireEntranceParts, "admission" | "callerKey" | "clock">,
+): Guest {
   const { wire, definition } = call;
   const { guest, caller } = wire;
   let { key } = guest;

@@ -11,7 +11,7 @@ import { DuplexWire } from "../runtime/wire/connect-duplex.ts";
 import { addressKey } from "./http/exchange.ts";
 import { createUpgrade, type UpgradeListener, type UpgradeParts } from "./http/upgrade.ts";
 import { type AcceptParts, Wires } from "./wire/accept.ts";
-import { wireCalls } from "./wire/calls.ts";
+import { type WireCallParts, wireCalls } from "./wire/calls.ts";
 import type { OpenWire } from "./wire/open-wire.ts";
 import { runWireCalls, type WireEntranceParts } from "./wire-entrance.ts";
 
@@ -21,6 +21,7 @@ export interface WiresParts
     Pick<UpgradeParts, "cors" | "open"> {
   readonly limits: AcceptParts["limits"] & Pick<Limits, "replyBytesMost">;
   readonly definitions: () => Iterable<MethodDefinition>;
+  readonly objects: WireCallParts["objects"];
   /** What else goes over wires. */
   readonly users: readonly ((wire: OpenWire) => void)[];
 }
@@ -38,6 +39,7 @@ export function createWires(parts: WiresParts): ServerWires {
   const calls = wireCalls({
     method: methodsByName(parts.definitions),
     run: runWireCalls(parts),
+    objects: parts.objects,
     replyBytesMost: parts.limits.replyBytesMost,
     clock: parts.clock,
     log: parts.log,

@@ -126,7 +126,11 @@ const plainRunsLeast = 256;
  * run for as long as its caller waits; nothing is kept beyond. A fault leaves open whether the command took effect, so
  * that nobody tries again.
  */
-export function plainRun(clock: Clock, log: Log): RunCommand {
+export function plainRun(
+  clock: Clock,
+  log: Log,
+  transactionOf: (command: ObjectCommand) => PlainTransaction = () => noTransactions,
+): RunCommand {
   const runs = new Map<string, PlainRun>();
   let lookAtCount = plainRunsLeast;
   return (command) => {
@@ -140,13 +144,23 @@ export function plainRun(clock: Clock, log: Log): RunCommand {
       for (const [its, { until }] of runs) if (until < now) runs.delete(its);
       lookAtCount = Math.max(plainRunsLeast, runs.size * 2);
     }
-    const answer = runPlainly(command, clock, log);
+    const answer = runPlainly(command, clock, log, transactionOf(command));
     runs.set(name, { answer, until: Math.min(call.deadline.at, clock.monotonic() + callKeepMs) });
     return answer;
   };
 }
 
-async function runPlainly(command: ObjectCommand, clock: Clock, log: Log): Promise<ObjectAnswer> {
+/** What a handler's transaction is made of, where there is a store. */
+export interface PlainTransaction {
+  readonly use: CommandContext["transaction"];
+}
+
+async function runPlainly(
+  command: ObjectCommand,
+  clock: Clock,
+  log: Log,
+  { use }: PlainTransaction,
+): Promise<ObjectAnswer> {
   const { definition } = command;
   const limit = new AbortController();
   const late = (): void =>
@@ -157,7 +171,7 @@ async function runPlainly(command: ObjectCommand, clock: Clock, log: Log): Promi
     const reply = await command.handle({
       signal: limit.signal,
       mayHaveRun: false,
-      transaction: noTransaction,
+      transaction: use,
     });
     return { result: { reply: replyOf(definition.method.output, reply) }, mark: "ran", repeat: false };
   } catch (thrown) {
@@ -168,6 +182,8 @@ async function runPlainly(command: ObjectCommand, clock: Clock, log: Log): Promi
     forget();
   }
 }
+
+const noTransactions: PlainTransaction = { use: noTransaction };
 
 function noTransaction(): Promise<never> {
   return Promise.reject(

@@ -20,6 +20,8 @@ import { backoffMs } from "../call/backoff.ts";
 import type { TryConnection } from "../call/call-environment.ts";
 import { headerNames } from "../call/headers.ts";
 import { SignInGone } from "../call/sign-in.ts";
+import { HolderSide, type OpenedWire } from "../hold/holder-side.ts";
+import { createHost, type Host } from "../hold/host.ts";
 import type { Welcome } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { type ClientEnd, WireEnded } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
@@ -55,6 +57,8 @@ class MainWire implements LinkWire {
   readonly #only: boolean;
   readonly #openers = new Set<(end: ClientEnd) => void>();
   readonly #closed = new AbortController();
+  #held: { readonly host: Host; readonly side: HolderSide } | undefined;
+  #unwant: () => void = () => undefined;
   #standing: Standing | undefined;
   #opening: Promise<Standing> | undefined;
   #wants = 0;
@@ -79,6 +83,7 @@ class MainWire implements LinkWire {
   }
 
   connection(): TryConnection | undefined {
+    if (this.#host.options.calls === "http") return undefined;
     const standing = this.#standing;
     if (standing !== undefined) return wireTry(standing.parts);
     this.#calls += 1;
@@ -92,6 +97,11 @@ class MainWire implements LinkWire {
     this.#openers.add(opener);
     if (this.#standing !== undefined) opener(this.#standing.end);
     return () => this.#openers.delete(opener);
+  }
+
+  get holds(): Host {
+    this.#held ??= this.#holdsFromHere();
+    return this.#held.host;
   }
 
   want(): () => void {
@@ -119,6 +129,7 @@ class MainWire implements LinkWire {
   close(): void {
     this.#closed.abort(reasonError("LINK_CLOSED"));
     this.#rest?.cancel();
+    void this.#held?.host.close();
     this.#standing?.end.close();
     this.#openers.clear();
   }
@@ -250,8 +261,28 @@ class MainWire implements LinkWire {
     });
     this.#learn(parts, welcome.nowMs);
     this.#env.answered();
+    this.#held?.side.attach(openedOf(standing));
     for (const opener of [...this.#openers]) opener(end);
     return standing;
+  }
+
+  #holdsFromHere(): { readonly host: Host; readonly side: HolderSide } {
+    const { clock, random, log, timing, lane, ticket, anonymous } = this.#env;
+    const side = new HolderSide({
+      clock,
+      random,
+      timing,
+      lane,
+      ticket,
+      anonymous,
+      trouble: () => this.#env.trouble() ?? this.#cause?.message,
+      onWanted: (wanted) => {
+        this.#unwant();
+        this.#unwant = wanted ? this.want() : () => undefined;
+      },
+    });
+    if (this.#standing !== undefined) side.attach(openedOf(this.#standing));
+    return { side, host: createHost({ clock, random, log, timing, elsewhere: side }) };
   }
 
   #learn({ server, tag, token }: WireTryParts, nowMs: number): void {
@@ -320,6 +351,10 @@ class MainWire implements LinkWire {
     // With calls alone the next of them opens it.
     if (this.#wants > 0) this.#openIfDue();
   }
+}
+
+function openedOf({ parts }: Standing): OpenedWire {
+  return { numbers: parts.calls.numbers, tag: parts.tag, anonymous: parts.token === undefined };
 }
 
 function fault(text: string, cause?: unknown): ConnectionFault {

@@ -10,30 +10,30 @@ import type {
   HeartbeatDefinition,
   PlainStreamDefinition,
   StreamDefinition,
-  StreamHost,
   UnaryDefinition,
 } from "../base/definition.ts";
+import type { BeatOptions, Heartbeat } from "../base/heartbeats.ts";
+import { HoldfastError } from "../base/errors.ts";
+import type { Holds } from "../base/objects.ts";
 import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
-import { type BeatOptions, type Heartbeat, startHeartbeat } from "../stream/heartbeat.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
-import { LinkEnvironment, type LinkParts } from "./link-environment.ts";
+import { LinkEnvironment, type LinkInside, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
 import { plainStream } from "./plain-stream.ts";
 import type { OutboxHome } from "./platform.ts";
-import { streamHost } from "./stream-host.ts";
 import type { LinkWire } from "./wire-support.ts";
 
-export class Link implements Calls, AsyncDisposable {
+export class Link implements Calls, Holds, AsyncDisposable {
   readonly #parts: LinkParts;
   readonly #baseUrl: string;
   readonly #host: string;
   readonly #state = new Source<LinkState>(linkAtFirst);
   readonly #env: LinkEnvironment;
-  readonly #streams: StreamHost;
+  readonly #inside: LinkInside;
   readonly #outbox: Outbox | undefined;
   readonly #forgetWake: () => void;
 
@@ -47,7 +47,7 @@ export class Link implements Calls, AsyncDisposable {
       // "back after 14 s" is no reason why a call has failed.
       trouble: () => (this.#state.value.kind === "up" ? undefined : this.line()),
     });
-    this.#streams = streamHost(this.#env, parts, this.#baseUrl);
+    this.#inside = { env: this.#env, parts, baseUrl: this.#baseUrl };
     this.#outbox = openOutbox(parts, this.#env, this.#baseUrl);
     this.#env.outbox = this.#outbox;
     this.#env.wire = wireOf(parts, this.#env, this.#baseUrl);
@@ -102,7 +102,7 @@ export class Link implements Calls, AsyncDisposable {
     request: MessageInitShape<I>,
     options?: StreamOptions<Gaps>,
   ): ResumableStream<MessageShape<O>, Gaps> {
-    return definition.follower.follow(this.#streams, definition, request, options);
+    return definition.follower.follow(this.#inside, definition, request, options);
   }
 
   /** See {@link Calls.plain}. */
@@ -127,8 +127,16 @@ export class Link implements Calls, AsyncDisposable {
     onReply?: (reply: MessageShape<O>) => void,
     options?: BeatOptions,
   ): Heartbeat {
-    return startHeartbeat(this.#env, definition, makeRequest, onReply, options);
+    return definition.beater.start(this.#inside, definition, makeRequest, onReply, options);
   }
+
+  /** See {@link Holds.hold}. Needs a wire: a browser's link is given one, see `holdfast/web/wire`. */
+  readonly hold: Holds["hold"] = ((...taken: Parameters<Holds["hold"]>) =>
+    this.#holds().hold(...taken)) as Holds["hold"];
+
+  /** See {@link Holds.get}. */
+  readonly get: Holds["get"] = (async (...taken: Parameters<Holds["get"]>) =>
+    this.#holds().get(...taken)) as Holds["get"];
 
   /**
    * The person has signed in, or is another one: the token source is asked again at the next try. On a
@@ -157,6 +165,18 @@ export class Link implements Calls, AsyncDisposable {
     return this.close();
   }
 
+  #holds(): Holds {
+    const { wire, ending } = this.#env;
+    if (ending.aborted && ending.reason instanceof HoldfastError && ending.reason.reason === "LINK_CLOSED") {
+      throw ending.reason;
+    }
+    if (wire !== undefined) return wire.holds;
+    throw new TypeError(
+      "link.hold: this link has no wire to hold objects over. Give linkOf `wire` (in a browser that of " +
+        '`holdfast/web/wire`), and neither `transport` nor server: "plain"',
+    );
+  }
+
   #move(event: LinkEvent): void {
     const before = this.#state.value;
     const state = nextLinkState(before, event, this.#host, this.#env.clock.now());
@@ -166,8 +186,8 @@ export class Link implements Calls, AsyncDisposable {
 }
 
 function wireOf({ options, platform }: LinkParts, env: LinkEnvironment, url: string): LinkWire | undefined {
-  const { calls, transport, server } = options;
-  if (calls === "http" || transport !== undefined || server === "plain") return undefined;
+  const { transport, server } = options;
+  if (transport !== undefined || server === "plain") return undefined;
   return (options.wire ?? platform.wire)?.attach({ url, options, env });
 }
 

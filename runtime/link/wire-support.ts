@@ -5,6 +5,7 @@
  * Source: design "Which way a call goes".
  */
 import type { Clock } from "../base/clock.ts";
+import type { Holds } from "../base/objects.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
@@ -54,12 +55,14 @@ export interface WireEnvironment
     | "ending"
     | "identity"
     | "anonymous"
+    | "ticket"
+    | "trouble"
     | "heard"
     | "answered"
     | "tryEnded"
     | "signInGone"
   > {
-  readonly lane: { readonly id: string };
+  readonly lane: CallEnvironment["lane"];
   /** A try over HTTP. */
   connection(form: undefined, interceptors: readonly []): TryConnection;
 }
@@ -77,6 +80,8 @@ export interface LinkWire {
   onOpened(fn: (end: ClientEnd) => void): () => void;
   /** Something lives on the wire: it is opened, and kept open, until the function that it gives is called. */
   want(): () => void;
+  /** What is held over this wire. It opens at the first hold, and is opened again while anything is held. */
+  readonly holds: Holds;
   /** Another person has signed in, or the network may be back: a wire of before is given up, or looked for at once. */
   signedIn(): void;
   prompt(): void;

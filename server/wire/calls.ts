@@ -16,6 +16,7 @@ import {
 import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import { inFlightCountMost } from "../../runtime/base/constants.ts";
 import type { UnaryDefinition } from "../../runtime/base/definition.ts";
+import { reasonError } from "../../runtime/base/errors.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
@@ -56,6 +57,18 @@ export interface WireCall {
   tag: string | undefined;
 }
 
+/** Calls on the objects that a wire holds. */
+export interface WireObjects {
+  /**
+   * The method of a name such as "notes.v1.NotebookService.Add"; undefined: the object has none such.
+   *
+   * @throws ConnectError a protocol fault, for a hold that there never was.
+   */
+  method(hold: number, name: string): UnaryDefinition | undefined;
+  /** Never rejects. */
+  run(hold: number, name: string, call: WireCall): Promise<WireAnswer>;
+}
+
 /** Runs a try. Never rejects. */
 export type RunCall = (call: WireCall) => Promise<WireAnswer>;
 
@@ -63,6 +76,8 @@ export interface WireCallParts {
   /** The method of a name such as "board.v1.BoardService.Claim". */
   readonly method: (name: string) => UnaryDefinition | undefined;
   readonly run: RunCall;
+  /** Where calls on held objects go. */
+  readonly objects: (wire: OpenWire) => WireObjects;
   readonly replyBytesMost: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -80,6 +95,7 @@ export function wireCalls(parts: WireCallParts): (wire: OpenWire) => void {
 class WireCalls {
   readonly #wire: OpenWire;
   readonly #parts: WireCallParts;
+  readonly #objects: WireObjects;
   readonly #running = new Map<number, Try>();
   readonly #definitions = new Map<number, UnaryDefinition | undefined>();
   #lastId = 0;
@@ -90,13 +106,15 @@ class WireCalls {
   constructor(wire: OpenWire, parts: WireCallParts) {
     this.#wire = wire;
     this.#parts = parts;
+    this.#objects = parts.objects(wire);
   }
 
   begin(call: Call): void {
     if (call.id <= this.#lastId)
       throw protocolFault(`the call ${call.id} does not come after ${this.#lastId}`);
     this.#lastId = call.id;
-    const definition = this.#definitionOf(call);
+    const { hold } = call;
+    const definition = hold === 0 ? this.#definitionOf(call) : this.#objects.method(hold, this.#nameOf(call));
     let made: Try;
     try {
       made = this.#read(call, definition);
@@ -108,7 +126,8 @@ class WireCalls {
     this.#wire.begin();
     this.#watch(made.deadline);
     // Never rejects; a promise of its own for each would be one more for every call.
-    void this.#parts.run(made).then(made.answered);
+    const answer = hold === 0 ? this.#parts.run(made) : this.#objects.run(hold, this.#nameOf(call), made);
+    void answer.then(made.answered);
   }
 
   /** Nobody waits for it: a command goes on, and is not answered. */
@@ -126,6 +145,10 @@ class WireCalls {
     this.#running.clear();
   }
 
+  #nameOf({ method }: Call): string {
+    return this.#wire.end.nameOf(method);
+  }
+
   #definitionOf({ method }: Call): UnaryDefinition | undefined {
     const known = this.#definitions.get(method);
     if (known !== undefined) return known;
@@ -135,6 +158,7 @@ class WireCalls {
   }
 
   #read(call: Call, definition: UnaryDefinition | undefined): Try {
+    if (definition === undefined && call.hold !== 0) throw reasonError("NO_SUCH_MEMBER");
     if (definition === undefined) {
       const name = this.#wire.end.nameOf(call.method);
       throw serverError("NO_SUCH_METHOD", `the server does not have the method "${name.slice(0, 200)}"`);
@@ -143,7 +167,7 @@ class WireCalls {
     const { clock } = this.#parts;
     const deadline = call.timeoutMs > 0 ? clock.monotonic() + call.timeoutMs : undefined;
     const command = definition.kind === "command";
-    if (command && definition.requireId === true && call.stamp === undefined)
+    if (command && (definition.requireId === true || call.hold !== 0) && call.stamp === undefined)
       throw serverError("CALL_ID_MISSING");
     const stamp = command && call.stamp !== undefined ? callOf(call.stamp, this.#wire.guest.link) : undefined;
     if (call.headers.length > 0) assertHeaders(call.headers);

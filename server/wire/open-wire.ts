@@ -14,19 +14,35 @@ const leaveWaitMs = 10_000;
 export class OpenWire {
   readonly end: ServerEnd;
   readonly guest: WireGuest;
-  /** As of the last sign-in on this wire. */
-  caller: Caller;
+  #caller: Caller;
   readonly #clock: Clock;
   #workCount = 0;
   #leaving = false;
+  readonly #renewed: (() => void)[] = [];
   #timer: Timer | undefined;
 
   constructor(end: ServerEnd, guest: WireGuest, clock: Clock) {
     this.end = end;
     this.guest = guest;
-    this.caller = guest.caller;
+    this.#caller = guest.caller;
     this.#clock = clock;
     end.onClose(() => this.#timer?.cancel());
+  }
+
+  /** As of the last sign-in on this wire. */
+  get caller(): Caller {
+    return this.#caller;
+  }
+
+  /** The caller has signed in again, perhaps with other grants. */
+  renew(caller: Caller): void {
+    this.#caller = caller;
+    for (const fn of this.#renewed) fn();
+  }
+
+  /** Calls `fn` after each new sign-in. */
+  onRenewed(fn: () => void): void {
+    this.#renewed.push(fn);
   }
 
   /** Answers that are owed. */

@@ -68,7 +68,7 @@ async function renew(
   if (caller.by !== wire.guest.caller.by) {
     throw serverError("SIGN_IN_REFUSED", "another one has signed in than the one whose wire this is");
   }
-  wire.caller = caller;
+  wire.renew(caller);
   seat.renew(until);
 }
 

@@ -1,0 +1,208 @@
+/**
+ * The objects that a server serves: a host whose commands go through the journal, and whose holders come over the
+ * server's wires.
+ *
+ * A call on an object passes what a call of a service passes: is the server open, and is it the call's turn. What
+ * it is compared by, when it comes again, includes the object: the same ID for another one is another request.
+ *
+ * Source: design "Server: What a user writes", "Held objects: Parking"; D47.
+ */
+import { create, type Message } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import type { Clock } from "../runtime/base/clock.ts";
+import { deadlineAfter } from "../runtime/base/deadline.ts";
+import type { CommandDefinition } from "../runtime/base/definition.ts";
+import { reasonError } from "../runtime/base/errors.ts";
+import type { Log } from "../runtime/base/log.ts";
+import type { Random } from "../runtime/base/random.ts";
+import { onAbort } from "../runtime/base/signals.ts";
+import type { ObjectAnswer, ObjectCall } from "../runtime/hold/holding.ts";
+import { createHost, type Host, insideOf } from "../runtime/hold/host.ts";
+import type { ProvidedMethod } from "../runtime/hold/provider-side.ts";
+import { ProviderSide } from "../runtime/hold/provider-side.ts";
+import { type ObjectCommand, plainRun } from "../runtime/hold/run-call.ts";
+import { markOfError } from "./http/answer-mark.ts";
+import { errorOfThrow } from "./handler-errors.ts";
+import type { Guest } from "./entrance.ts";
+import type { Journal, Running } from "./journal/answer.ts";
+import type { SignsOfLife } from "./signs-of-life.ts";
+import type { Topics } from "./topic/topics.ts";
+import { Publishing } from "./topic/publishing.ts";
+import { createTransaction } from "./transaction.ts";
+import { guestOf, type WireEntranceParts } from "./wire-entrance.ts";
+import type { WireAnswer, WireCall, WireObjects } from "./wire/calls.ts";
+import type { OpenWire } from "./wire/open-wire.ts";
+
+export interface ServerObjectsParts extends Pick<WireEntranceParts, "refusal" | "admission" | "callerKey"> {
+  readonly journal: Journal;
+  readonly topics: Topics;
+  readonly signsOfLife: () => SignsOfLife;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** A call of a client on an object of this server. */
+class GuestCall implements ObjectCall {
+  readonly member: string;
+  readonly definition: ObjectCall["definition"];
+  readonly request: Message;
+  readonly callId: string | undefined;
+  readonly tries: number;
+  readonly deadline: ObjectCall["deadline"];
+  readonly options: ObjectCall["options"];
+  readonly guest: Guest;
+  readonly waiting: AbortSignal;
+  /** Its handler was called: the turn is the handler's from then on. */
+  began = false;
+
+  constructor(call: WireCall, { member, definition }: ProvidedMethod, guest: Guest, clock: Clock) {
+    this.member = member;
+    this.definition = definition;
+    this.request = call.request;
+    this.callId = guest.call?.id;
+    this.tries = guest.call?.lane?.tries ?? 1;
+    const leftMs = call.deadline === undefined ? undefined : call.deadline - clock.monotonic();
+    this.deadline = deadlineAfter(clock, leftMs ?? Number.POSITIVE_INFINITY);
+    this.options = { headers: call.requestHeader };
+    this.guest = guest;
+    this.waiting = call.signal;
+  }
+
+  whenOver(): void {
+    // Nobody of this process asks: it is over when it is answered.
+  }
+}
+
+export class ServerObjects {
+  readonly host: Host;
+  readonly #parts: ServerObjectsParts;
+  readonly #sides = new WeakMap<OpenWire, ProviderSide>();
+
+  constructor(parts: ServerObjectsParts) {
+    this.#parts = parts;
+    const { clock, random, log, journal } = parts;
+    // What the server's own code calls on its objects has no client who would ask again: nothing of it is kept.
+    const unkept = plainRun(clock, log, ({ definition }) =>
+      this.#transactionOf(definition, journal.unkept(definition)),
+    );
+    this.host = createHost({
+      clock,
+      random,
+      log,
+      run: (command) =>
+        command.call instanceof GuestCall ? this.#runOnce(command, command.call) : unkept(command),
+    });
+  }
+
+  /** Lets a wire hold objects. */
+  use(wire: OpenWire): void {
+    const { end, guest } = wire;
+    const side = new ProviderSide({
+      end,
+      host: insideOf(this.host),
+      caller: () => wire.caller,
+      session: guest.session,
+      clock: this.#parts.clock,
+    });
+    this.#sides.set(wire, side);
+    wire.onRenewed(() => side.regranted());
+  }
+
+  /** The calls of a wire on its objects. */
+  of(wire: OpenWire): WireObjects {
+    return {
+      method: (hold, name) => this.#sides.get(wire)?.method(hold, name)?.definition,
+      run: (hold, name, call) => this.#call(wire, hold, name, call),
+    };
+  }
+
+  async #call(wire: OpenWire, hold: number, name: string, call: WireCall): Promise<WireAnswer> {
+    const { refusal, clock, signsOfLife } = this.#parts;
+    const side = this.#sides.get(wire);
+    const holding = side?.holding(hold);
+    const method = side?.method(hold, name);
+    const command = call.definition.kind === "command";
+    const closed = refusal();
+    if (closed !== undefined) return refused(closed, command);
+    if (holding === undefined || method === undefined) return refused(reasonError("NOT_READY"), command);
+    const guest = guestOf(call, this.#parts);
+    const { definition, request } = call;
+    const ending = signsOfLife().of({ definition, request, guest });
+    if (ending !== undefined) await ending;
+    const made = new GuestCall(call, method, guest, clock);
+    const forget = onAbort(call.signal, () => holding.forget(made));
+    try {
+      await guest.turn.start();
+      return answerOf(await holding.call(made), call);
+    } catch (error) {
+      return refused(ConnectError.from(error), command);
+    } finally {
+      forget();
+      if (!made.began) guest.turn.leave();
+    }
+  }
+
+  async #runOnce(command: ObjectCommand, call: GuestCall): Promise<ObjectAnswer> {
+    const { type, key, definition } = command;
+    const { guest } = call;
+    if (guest.call === undefined) throw new TypeError("a command on an object has a call ID");
+    return this.#parts.journal.run(
+      {
+        definition,
+        request: call.request,
+        caller: guest.key,
+        expectedTag: guest.expectedTag,
+        call: guest.call,
+        arrivedAtMs: guest.arrivedAtMs,
+        scope: `${type.$service.typeName} ${key}`,
+        waiting: call.waiting,
+      },
+      (running) => {
+        call.began = true;
+        return this.#handle(command, guest, running);
+      },
+    );
+  }
+
+  async #handle(command: ObjectCommand, guest: Guest, running: Running): Promise<Message> {
+    const { definition, ending } = command;
+    const stop = new AbortController();
+    const forgets = [running.signal, ending].map((signal) => onAbort(signal, (reason) => stop.abort(reason)));
+    try {
+      await guest.turn.start();
+      await running.begin();
+      const transaction = this.#transactionOf(definition, running);
+      const reply = await command.handle({
+        signal: stop.signal,
+        mayHaveRun: running.mayHaveRun,
+        transaction: transaction.use,
+      });
+      return transaction.messageOf(reply) ?? create(definition.method.output, reply as Message);
+    } catch (error) {
+      throw errorOfThrow(error, definition, this.#parts.log);
+    } finally {
+      for (const forget of forgets) forget();
+      guest.turn.leave();
+    }
+  }
+
+  #transactionOf(
+    definition: CommandDefinition,
+    { transaction }: Pick<Running, "transaction">,
+  ): ReturnType<typeof createTransaction> {
+    const toMessage = (reply: unknown): Message => create(definition.method.output, (reply ?? {}) as Message);
+    return createTransaction(transaction, toMessage, () => new Publishing(this.#parts.topics));
+  }
+}
+
+function answerOf(answer: ObjectAnswer, call: WireCall): WireAnswer {
+  answer.header?.forEach((value, name) => call.responseHeader.append(name, value));
+  answer.trailer?.forEach((value, name) => call.responseTrailer.append(name, value));
+  const { mark, repeat, result } = answer;
+  return { mark, repeat, result };
+}
+
+function refused(error: ConnectError, command: boolean): WireAnswer {
+  return { mark: command ? markOfError(error) : undefined, repeat: false, result: { error } };
+}
