@@ -4,15 +4,15 @@
 // @generated from file bench/v1/bench.proto (package bench.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file bench/v1/bench.proto.
  */
 export const file_bench_v1_bench: GenFile = /*@__PURE__*/
-  fileDesc("ChRiZW5jaC92MS9iZW5jaC5wcm90bxIIYmVuY2gudjEiIAoFU21hbGwSDAoEdGV4dBgBIAEoCRIJCgFuGAIgASgFIuYCCgZNZWRpdW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIAoGc3RhdHVzGAMgASgOMhAuYmVuY2gudjEuU3RhdHVzEhIKCmNyZWF0ZWRfbXMYBCABKAMSDQoFcHJpY2UYBSABKAESDAoEZG9uZRgGIAEoCBIfCgVvd25lchgHIAEoCzIQLmJlbmNoLnYxLlBlcnNvbhIMCgR0YWdzGAggAygJEiwKBmNvdW50cxgJIAMoCzIcLmJlbmNoLnYxLk1lZGl1bS5Db3VudHNFbnRyeRIdCgVsaW5lcxgKIAMoCzIOLmJlbmNoLnYxLkxpbmUSDQoDdXJsGAsgASgJSAASDgoEcm9vbRgMIAEoBUgAEhEKBG5vdGUYDSABKAlIAYgBARotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBQggKBnRhcmdldEIHCgVfbm90ZSIyCgZQZXJzb24SDAoEbmFtZRgBIAEoCRINCgVlbWFpbBgCIAEoCRILCgNhZ2UYAyABKA0iNQoETGluZRILCgNza3UYASABKAkSEAoIcXVhbnRpdHkYAiABKAUSDgoGd2VpZ2h0GAMgASgCIjcKBUxhcmdlEh8KBWl0ZW1zGAEgAygLMhAuYmVuY2gudjEuTWVkaXVtEg0KBXRvdGFsGAIgASgEKkQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtTVEFUVVNfT1BFThABEhEKDVNUQVRVU19DTE9TRUQQAmIGcHJvdG8z");
+  fileDesc("ChRiZW5jaC92MS9iZW5jaC5wcm90bxIIYmVuY2gudjEiIAoFU21hbGwSDAoEdGV4dBgBIAEoCRIJCgFuGAIgASgFIuYCCgZNZWRpdW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIAoGc3RhdHVzGAMgASgOMhAuYmVuY2gudjEuU3RhdHVzEhIKCmNyZWF0ZWRfbXMYBCABKAMSDQoFcHJpY2UYBSABKAESDAoEZG9uZRgGIAEoCBIfCgVvd25lchgHIAEoCzIQLmJlbmNoLnYxLlBlcnNvbhIMCgR0YWdzGAggAygJEiwKBmNvdW50cxgJIAMoCzIcLmJlbmNoLnYxLk1lZGl1bS5Db3VudHNFbnRyeRIdCgVsaW5lcxgKIAMoCzIOLmJlbmNoLnYxLkxpbmUSDQoDdXJsGAsgASgJSAASDgoEcm9vbRgMIAEoBUgAEhEKBG5vdGUYDSABKAlIAYgBARotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBQggKBnRhcmdldEIHCgVfbm90ZSIyCgZQZXJzb24SDAoEbmFtZRgBIAEoCRINCgVlbWFpbBgCIAEoCRILCgNhZ2UYAyABKA0iNQoETGluZRILCgNza3UYASABKAkSEAoIcXVhbnRpdHkYAiABKAUSDgoGd2VpZ2h0GAMgASgCIjcKBUxhcmdlEh8KBWl0ZW1zGAEgAygLMhAuYmVuY2gudjEuTWVkaXVtEg0KBXRvdGFsGAIgASgEIhYKBlBhY2tldBIMCgRkYXRhGAEgASgMKkQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtTVEFUVVNfT1BFThABEhEKDVNUQVRVU19DTE9TRUQQAjI4CgpGYW5TZXJ2aWNlEioKBFRhaWwSDy5iZW5jaC52MS5TbWFsbBoPLmJlbmNoLnYxLlNtYWxsMAFiBnByb3RvMw");
 
 /**
  * @generated from message bench.v1.Small
@@ -197,6 +197,25 @@ export const LargeSchema: GenMessage<Large> = /*@__PURE__*/
   messageDesc(file_bench_v1_bench, 4);
 
 /**
+ * As holdfast.link.v1.Packet, which is no public name.
+ *
+ * @generated from message bench.v1.Packet
+ */
+export type Packet = Message<"bench.v1.Packet"> & {
+  /**
+   * @generated from field: bytes data = 1;
+   */
+  data: Uint8Array;
+};
+
+/**
+ * Describes the message bench.v1.Packet.
+ * Use `create(PacketSchema)` to create a new message.
+ */
+export const PacketSchema: GenMessage<Packet> = /*@__PURE__*/
+  messageDesc(file_bench_v1_bench, 5);
+
+/**
  * @generated from enum bench.v1.Status
  */
 export const Status = {
@@ -226,4 +245,21 @@ export type Status = (typeof Status)[keyof typeof Status] | UnknownEnum;
  */
 export const StatusSchema: GenEnum<Status> = /*@__PURE__*/
   enumDesc(file_bench_v1_bench, 0);
+
+/**
+ * What the fan-out is measured with.
+ *
+ * @generated from service bench.v1.FanService
+ */
+export const FanService: GenService<{
+  /**
+   * @generated from rpc bench.v1.FanService.Tail
+   */
+  tail: {
+    methodKind: "server_streaming";
+    input: typeof SmallSchema;
+    output: typeof SmallSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_bench_v1_bench, 0);
 
