@@ -37,6 +37,7 @@ export interface ServerObjectsParts extends Pick<WireEntranceParts, "refusal" | 
   readonly journal: Journal;
   readonly topics: Topics;
   readonly signsOfLife: () => SignsOfLife;
+  readonly readyTimeoutMs: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -81,7 +82,7 @@ export class ServerObjects {
 
   constructor(parts: ServerObjectsParts) {
     this.#parts = parts;
-    const { clock, random, log, journal } = parts;
+    const { clock, random, log, journal, readyTimeoutMs } = parts;
     // What the server's own code calls on its objects has no client who would ask again: nothing of it is kept.
     const unkept = plainRun(clock, log, ({ definition }) =>
       this.#transactionOf(definition, journal.unkept(definition)),
@@ -90,6 +91,7 @@ export class ServerObjects {
       clock,
       random,
       log,
+      ...(readyTimeoutMs === undefined ? {} : { readyTimeoutMs }),
       run: (command) =>
         command.call instanceof GuestCall ? this.#runOnce(command, command.call) : unkept(command),
     });

@@ -62,6 +62,8 @@ export interface ServerOptions {
   readonly interceptors?: readonly Interceptor[];
   /** Is told once of each session that is gone. Default: nothing is done. */
   readonly onSessionGone?: OnSessionGone;
+  /** Ms that an object may take to start, and that its own `get`s and parked calls wait. Default: each type's own, 60 s. */
+  readonly readyTimeoutMs?: number;
   /** Whether SIGTERM and SIGINT close the server; a second one ends the process. Default: false. */
   readonly signals?: boolean;
   /** Default: says nothing. */
@@ -238,6 +240,7 @@ export function createServer(options: ServerOptions = {}): Server {
     journal,
     topics,
     signsOfLife: () => dispatching.signsOfLife,
+    readyTimeoutMs: options.readyTimeoutMs,
     clock,
     random,
     log,

@@ -113,7 +113,7 @@ function turn(): Promise<void> {
 }
 
 /** Waits until nothing is under way and nothing new is said. */
-async function quiet(traffic: Traffic, clock: VirtualClock): Promise<void> {
+export async function quiet(traffic: Traffic, clock: VirtualClock): Promise<void> {
   let seen = traffic.events;
   for (let count = 0; count < quietTurns; count++) {
     await clock.settle();
@@ -125,7 +125,7 @@ async function quiet(traffic: Traffic, clock: VirtualClock): Promise<void> {
 }
 
 /** The clock, with time for what goes over the wire between two timers. */
-function slowed(clock: VirtualClock, settle: () => Promise<void>): VirtualClock {
+export function slowed(clock: VirtualClock, settle: () => Promise<void>): VirtualClock {
   const advance = async (ms = 0): Promise<void> => {
     const end = clock.monotonic() + ms;
     await settle();

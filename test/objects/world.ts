@@ -10,6 +10,7 @@ import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { connectPipe, memoryPipe, webSocketPipe } from "./pipes.ts";
 import { type RemoteKind, remoteKind } from "./remote-world.ts";
+import { type ServerKind, serverKind } from "./server-world.ts";
 
 /** What a world is made with. */
 export interface WorldOptions {
@@ -32,7 +33,7 @@ export interface ObjectWorld extends AsyncDisposable {
   /** Serves. */
   readonly provider: Host;
   /** Holds. */
-  readonly holder: Host;
+  readonly holder: Pick<Host, "hold" | "get" | "close">;
   /** Undefined in one process. */
   readonly link: WorldLink | undefined;
   /** What was logged as an error. */
@@ -76,8 +77,15 @@ export const remoteWorlds: readonly RemoteKind[] = [memoryPipe, webSocketPipe, c
   (pipe) => [remoteKind(pipe, "json"), remoteKind(pipe, "msgpack")],
 );
 
+/** A server and a link, as programs have them. */
+export const serverWorlds: readonly ServerKind[] = [
+  serverKind("WebSocket", "json"),
+  serverKind("WebSocket", "msgpack"),
+  serverKind("Connect duplex", "msgpack"),
+];
+
 /** Every world in which the suite and the races run. */
-export const worlds: readonly World[] = [local, ...remoteWorlds];
+export const worlds: readonly World[] = [local, ...remoteWorlds, ...serverWorlds];
 
 export function recordedLog(): { readonly log: Log; readonly errors: readonly string[] } {
   const errors: string[] = [];
