@@ -253,6 +253,7 @@ async function measure(kind: Kind): Promise<object> {
   };
 }
 
+if (values.role !== undefined) process.on("disconnect", () => process.exit());
 if (values.role === "server") await serve(values.kind as Kind);
 else if (values.role === "clients") await follow(values.kind as Kind, Number(values.port));
 else {
