@@ -55,6 +55,9 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   if (network.lateCount > 0) await clock.advance(lateMsMost);
   history.add({ kind: "phase", name: "quiet" });
   const lists = [...new Set(plan.ops.filter(({ kind }) => kind === "follow").map(({ list }) => list))];
+  // An answer first: a link whose server's clock was set back knows its time again.
+  clients[0]?.act(lastOp(200));
+  await clock.advance(1_000);
   for (const [number, list] of lists.entries())
     clients[0]?.act({ ...lastOp(100 + number), kind: "append", list });
   await clock.advance(60_000);
