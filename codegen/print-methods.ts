@@ -3,6 +3,7 @@ import type { DefinitionNames } from "./names.ts";
 import type { Kind, MethodModel } from "./model.ts";
 import type { PrintedFile } from "./printed-file.ts";
 import type { DescService } from "@bufbuild/protobuf";
+import type { Printable } from "@bufbuild/protoplugin";
 
 /** What has methods: a service or a held object. */
 interface WithMethods {
@@ -38,12 +39,19 @@ export function printMethods(out: PrintedFile, { names, methods, desc }: WithMet
       `    kind: "${method.kind.kind}",`,
       ["    method: ", out.schema(desc), ".method.", method.desc.localName, ","],
       ...settings(method.kind).map((setting) => `    ${setting},`),
-      // Named by the definition, so that a program without streams is not loaded with the code for them.
-      ...(method.kind.kind === "stream" ? [["    follower: ", out.contractValue("resumable"), ","]] : []),
+      ...runtimeParts(out, method.kind),
       "  },",
     );
   }
   out.lines(...(methods.length === 0 ? [] : ["};"]), "");
+}
+
+/** Named by the definition, so that a program without streams or heartbeats is not loaded with their code. */
+function runtimeParts(out: PrintedFile, { kind }: Kind): readonly Printable[] {
+  if (kind === "stream") return [["    follower: ", out.contractValue("resumable"), ","]];
+  if (kind === "heartbeat") return [["    beater: ", out.contractValue("beating"), ","]];
+  if (kind === "plain") return [["    streamer: ", out.contractValue("connectStreaming"), ","]];
+  return [];
 }
 
 function definitionType(kind: Kind): string {

@@ -20,11 +20,13 @@ export type {
   PlainStreamContext,
   StreamContext,
 } from "./base/handlers.ts";
-export type { CallOptions, Calls, PlainStreamOptions } from "./base/calls.ts";
+export type { CallOptions, Calls } from "./base/calls.ts";
 export type { Member, Reference, StateMember } from "./base/objects.ts";
 export { oneRequest, onlyReply } from "./base/plain-streams.ts";
-export type { GapMode, ResumableStream, StreamOptions } from "./base/streams.ts";
-export { resumable } from "./stream/resumable.ts";
+export type { GapMode, PlainStreamOptions, ResumableStream, StreamOptions } from "./base/streams.ts";
+export { resumable } from "./link/link-streams.ts";
+export { connectStreaming } from "./link/plain-stream.ts";
+export { beating } from "./stream/heartbeat.ts";
 
 /** The contract's version: a generated file refers to it, so that a mismatch is a compile error. */
 export const generatedV1 = 1;

@@ -1,7 +1,7 @@
 /** The neutral surface: what every platform's entry gives again. */
 export type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 export { Code, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
-export type { CallOptions, Calls, PlainStreamOptions } from "./base/calls.ts";
+export type { CallOptions, Calls } from "./base/calls.ts";
 export { type Clock, systemClock, type Timer } from "./base/clock.ts";
 export { ConnectionFault, type FaultKind } from "./base/connection-fault.ts";
 export { defaultTiming, type Timing } from "./base/constants.ts";
@@ -36,7 +36,14 @@ export type {
 } from "./base/objects.ts";
 export { type Random, systemRandom } from "./base/random.ts";
 export { type Outcome, type Reason, reasons } from "./base/reasons.ts";
-export type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "./base/streams.ts";
+export type {
+  Gap,
+  GapMode,
+  PlainStreamOptions,
+  ResumableStream,
+  StreamOptions,
+  StreamState,
+} from "./base/streams.ts";
 export type { Watchable } from "./base/watchable.ts";
 export { state } from "./delta/state.ts";
 export { createHost, type Host, type HostOptions } from "./hold/host.ts";

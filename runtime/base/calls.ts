@@ -6,7 +6,7 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { CallOptions as ConnectCallOptions } from "@connectrpc/connect";
 import type { PlainStreamDefinition, StreamDefinition, UnaryDefinition } from "./definition.ts";
-import type { GapMode, ResumableStream, StreamOptions } from "./streams.ts";
+import type { GapMode, PlainStreamOptions, ResumableStream, StreamOptions } from "./streams.ts";
 
 /** The options of one call: Connect's own, and holdfast's. */
 export interface CallOptions extends ConnectCallOptions {
@@ -26,9 +26,6 @@ export interface CallOptions extends ConnectCallOptions {
   /** Called when this call has taken the place of one that waits in the outbox, with that one's call ID. */
   onMerged?: (callId: string) => void;
 }
-
-/** The options of Connect's own streaming. */
-export interface PlainStreamOptions extends Omit<ConnectCallOptions, "timeoutMs"> {}
 
 /** What a generated client calls; a link is one. */
 export interface Calls {

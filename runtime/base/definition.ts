@@ -14,7 +14,8 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf";
-import type { GapMode, ResumableStream, StreamOptions } from "./streams.ts";
+import type { BeatOptions, Heartbeat } from "./heartbeats.ts";
+import type { GapMode, PlainStreamOptions, ResumableStream, StreamOptions } from "./streams.ts";
 
 /** When a command without an answer is written down. */
 export type OutboxMode = "none" | "late" | "early";
@@ -73,10 +74,10 @@ export interface StreamDefinition<I extends DescMessage = DescMessage, O extends
   readonly follower: StreamFollower;
 }
 
-/** What a link gives to its streams. What is in it only their own code knows. */
-export interface StreamHost {
-  /** Changes when the link does: a stream belongs to one link. */
-  readonly clock: object;
+/** A link, as the code that definitions name gets it. What is in it only that code knows. */
+export interface LinkHost {
+  /** Its environment: of one link alone. */
+  readonly env: object;
 }
 
 /**
@@ -84,9 +85,9 @@ export interface StreamHost {
  * code for them.
  */
 export interface StreamFollower {
-  // A method, so that a follower may ask for more than StreamHost promises.
+  // A method, so that a follower may ask for more than LinkHost promises.
   follow<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>(
-    host: StreamHost,
+    host: LinkHost,
     definition: StreamDefinition<I, O>,
     request: MessageInitShape<I>,
     options: StreamOptions<Gaps> | undefined,
@@ -104,6 +105,20 @@ export interface HeartbeatDefinition<
   readonly everyMs: number;
   /** Ms without a sign after which the session is gone. */
   readonly goneAfterMs: number;
+  /** `beating` of generated-v1: what gives it on a link, loaded only by programs that have one. */
+  readonly beater: Beater;
+}
+
+/** What gives a heartbeat on a link. */
+export interface Beater {
+  // A method, so that it may ask for more than LinkHost promises.
+  start<I extends DescMessage, O extends DescMessage>(
+    host: LinkHost,
+    definition: HeartbeatDefinition<I, O>,
+    makeRequest: () => MessageInitShape<I>,
+    onReply: ((reply: MessageShape<O>) => void) | undefined,
+    options: BeatOptions | undefined,
+  ): Heartbeat;
 }
 
 /** A streaming method without an annotation: Connect's own, without resume, budget or repeat. */
@@ -116,6 +131,19 @@ export interface PlainStreamDefinition<
     | DescMethodServerStreaming<I, O>
     | DescMethodClientStreaming<I, O>
     | DescMethodBiDiStreaming<I, O>;
+  /** `connectStreaming` of generated-v1, loaded only by programs with such methods. */
+  readonly streamer: PlainStreamer;
+}
+
+/** What opens Connect's own streams on a link. */
+export interface PlainStreamer {
+  // A method, so that it may ask for more than LinkHost promises.
+  open<I extends DescMessage, O extends DescMessage>(
+    host: LinkHost,
+    definition: PlainStreamDefinition<I, O>,
+    requests: AsyncIterable<MessageInitShape<I>>,
+    options: PlainStreamOptions | undefined,
+  ): AsyncIterable<MessageShape<O>>;
 }
 
 /** A live value of a held object: the whole value first, then each change. */

@@ -27,6 +27,9 @@ export type Gap =
  */
 export type GapMode = "tell" | "throw" | "yield";
 
+/** The options of Connect's own streaming. */
+export interface PlainStreamOptions extends Omit<ConnectCallOptions, "timeoutMs"> {}
+
 /** The options of one stream. A stream has no budget. */
 export interface StreamOptions<Gaps extends GapMode = GapMode> extends Omit<ConnectCallOptions, "timeoutMs"> {
   /** How items that the server no longer has are told. Default `tell`. */

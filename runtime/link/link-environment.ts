@@ -17,6 +17,7 @@ import {
   type Timing,
 } from "../base/constants.ts";
 import type { Clock } from "../base/clock.ts";
+import type { LinkHost } from "../base/definition.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { type Log, silentLog } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -54,6 +55,13 @@ export interface LinkParts {
   readonly onClose: () => void;
 }
 
+/** A link, as the code that definitions name gets it. */
+export interface LinkInside extends LinkHost {
+  readonly env: LinkEnvironment;
+  readonly parts: LinkParts;
+  readonly baseUrl: string;
+}
+
 /** What the environment tells its link. */
 export interface LinkView {
   readonly move: (event: LinkEvent) => void;
@@ -87,6 +95,7 @@ export class LinkEnvironment implements CallEnvironment {
   #ending = new AbortController();
   readonly #closing = new AbortController();
   #seen = false;
+  #slotCount = 0;
   /** After a new sign-in, until the first answer: that answer ends `refused`. */
   #readmitting = false;
   #tokens: RetryTokens;
@@ -123,6 +132,12 @@ export class LinkEnvironment implements CallEnvironment {
 
   get ending(): AbortSignal {
     return this.#ending.signal;
+  }
+
+  /** A name for a connection of a stream's own: each has another one. */
+  newSlot(): string {
+    this.#slotCount += 1;
+    return `stream-${this.#slotCount}`;
   }
 
   get seen(): boolean {

@@ -5,7 +5,7 @@
  * Source: design "Calls".
  */
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import type { CallOptions, Calls, PlainStreamOptions } from "../base/calls.ts";
+import type { CallOptions, Calls } from "../base/calls.ts";
 import type {
   HeartbeatDefinition,
   PlainStreamDefinition,
@@ -15,7 +15,7 @@ import type {
 import type { BeatOptions, Heartbeat } from "../base/heartbeats.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Holds } from "../base/objects.ts";
-import type { GapMode, ResumableStream, StreamOptions } from "../base/streams.ts";
+import type { GapMode, PlainStreamOptions, ResumableStream, StreamOptions } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { makeCall } from "../call/call.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -23,7 +23,6 @@ import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { LinkEnvironment, type LinkInside, type LinkParts } from "./link-environment.ts";
 import { linkLine } from "./link-line.ts";
 import { type LinkEvent, type LinkState, linkAtFirst, nextLinkState } from "./link-state.ts";
-import { plainStream } from "./plain-stream.ts";
 import type { OutboxHome } from "./platform.ts";
 import type { LinkWire } from "./wire-support.ts";
 
@@ -111,7 +110,7 @@ export class Link implements Calls, Holds, AsyncDisposable {
     requests: AsyncIterable<MessageInitShape<I>>,
     options?: PlainStreamOptions,
   ): AsyncIterable<MessageShape<O>> {
-    return plainStream(this.#env, definition.method, requests, options);
+    return definition.streamer.open(this.#inside, definition, requests, options);
   }
 
   /**

@@ -6,14 +6,21 @@
  */
 import type { DescMessage, DescMethodStreaming, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
-import type { PlainStreamOptions } from "../base/calls.ts";
 import { faultIn } from "../base/connection-fault.ts";
+import type { PlainStreamer } from "../base/definition.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { onAbort } from "../base/signals.ts";
+import type { PlainStreamOptions } from "../base/streams.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import { errorEnd } from "../call/outcome.ts";
 
-export async function* plainStream<I extends DescMessage, O extends DescMessage>(
+/** Opens plain streams; generated definitions name it. */
+export const connectStreaming: PlainStreamer = {
+  open: ({ env }: { readonly env: CallEnvironment }, definition, requests, options) =>
+    plainStream(env, definition.method, requests, options),
+};
+
+async function* plainStream<I extends DescMessage, O extends DescMessage>(
   env: CallEnvironment,
   method: DescMethodStreaming<I, O>,
   requests: AsyncIterable<MessageInitShape<I>>,

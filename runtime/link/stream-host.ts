@@ -8,16 +8,19 @@ import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import type { HttpClient } from "../base/http-client.ts";
 import { headerNames } from "../call/headers.ts";
 import type { OwnConnections, StreamEnvironment } from "../stream/stream-environment.ts";
+import type { WebSocketMaker } from "../wire/websocket.ts";
 import { httpTry } from "./http-transport.ts";
-import type { LinkEnvironment, LinkParts } from "./link-environment.ts";
+import type { LinkInside, LinkParts } from "./link-environment.ts";
 import { probePath } from "./probe-path.ts";
 
-export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: string): StreamEnvironment {
+export function streamHost({ env, parts, baseUrl }: LinkInside): StreamEnvironment {
   const { options, connections } = parts;
-  let slotCount = 0;
   const { clock, random, log, timing, server, gate, signIn, identity, anonymous } = env;
   return {
     ...{ clock, random, log, timing, server, gate, signIn, identity, anonymous },
+    link: env,
+    url: baseUrl,
+    webSocket: () => webSocketOf(parts),
     linkId: env.lane.id,
     session: identity[headerNames.session] ?? "",
     build: identity[headerNames.build],
@@ -28,10 +31,7 @@ export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: stri
     get seen() {
       return env.seen;
     },
-    newSlot() {
-      slotCount += 1;
-      return `stream-${slotCount}`;
-    },
+    newSlot: () => env.newSlot(),
     openOwn: () => {
       const { transport } = options;
       if (transport !== undefined) {
@@ -49,6 +49,12 @@ export function streamHost(env: LinkEnvironment, parts: LinkParts, baseUrl: stri
     signInGone: (error) => env.signInGone(error),
     onWake: (fn) => env.onWake(fn),
   };
+}
+
+/** What the program wants around its requests cannot be around a WebSocket. */
+function webSocketOf({ options, platform }: LinkParts): WebSocketMaker | undefined {
+  const { transport, interceptors = [] } = options;
+  return transport === undefined && interceptors.length === 0 ? platform.webSocket?.(options) : undefined;
 }
 
 function ownConnections(

@@ -9,26 +9,11 @@
  */
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Timer } from "../base/clock.ts";
-import type { HeartbeatDefinition } from "../base/definition.ts";
+import type { Beater, HeartbeatDefinition } from "../base/definition.ts";
+import type { BeatOptions } from "../base/heartbeats.ts";
 import { onAbort } from "../base/signals.ts";
 import { makeCall } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
-
-/** What a program says of its heartbeat. */
-export interface BeatOptions {
-  /** Headers of each tick. */
-  headers?: HeadersInit;
-  /** Stops it. */
-  signal?: AbortSignal;
-  /** Hears why a tick failed. The link's state shows it without this too. */
-  onError?: (error: Error) => void;
-}
-
-/** A heartbeat that runs until it is stopped or its link closes. */
-export interface Heartbeat extends AsyncDisposable {
-  /** Ends it; the tick that is under way is aborted. Twice is once. */
-  stop(): void;
-}
 
 /** What it needs of its link. */
 export interface HeartEnvironment extends CallEnvironment {
@@ -40,17 +25,14 @@ export interface HeartEnvironment extends CallEnvironment {
 /** Many that woke together do not tick together. */
 const wakeSpreadMs = 1_000;
 
-export function startHeartbeat<I extends DescMessage, O extends DescMessage>(
-  env: HeartEnvironment,
-  definition: HeartbeatDefinition<I, O>,
-  makeRequest: () => MessageInitShape<I>,
-  onReply: ((reply: MessageShape<O>) => void) | undefined,
-  options: BeatOptions = {},
-): Heartbeat {
-  const beat = new Beat(env, definition, makeRequest, onReply, options);
-  const stop = (): void => beat.stop();
-  return { stop, [Symbol.asyncDispose]: async () => stop() };
-}
+/** Gives heartbeats; generated definitions name it. */
+export const beating: Beater = {
+  start(host: { readonly env: HeartEnvironment }, definition, makeRequest, onReply, options = {}) {
+    const beat = new Beat(host.env, definition, makeRequest, onReply, options);
+    const stop = (): void => beat.stop();
+    return { stop, [Symbol.asyncDispose]: async () => stop() };
+  },
+};
 
 class Beat<I extends DescMessage, O extends DescMessage> {
   readonly #env: HeartEnvironment;

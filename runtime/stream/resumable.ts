@@ -13,7 +13,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
-import type { StreamDefinition, StreamFollower } from "../base/definition.ts";
+import type { StreamDefinition } from "../base/definition.ts";
 import { onAbort } from "../base/signals.ts";
 import type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
@@ -25,12 +25,17 @@ import { plainDialer } from "./plain-connection.ts";
 import type { StreamEnvironment } from "./stream-environment.ts";
 import { streamFacts } from "./stream-end.ts";
 import { left, StreamLoop } from "./stream-loop.ts";
+import { wireDialer } from "./wire-connection.ts";
 
-/** Follows streams; generated definitions name it. */
-export const resumable: StreamFollower = {
-  follow: (host: StreamEnvironment, definition, request, options = {}) =>
-    new Stream(host, definition, request, options),
-};
+/** Follows a stream of a link. */
+export function followStream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>(
+  env: StreamEnvironment,
+  definition: StreamDefinition<I, O>,
+  request: MessageInitShape<I>,
+  options: StreamOptions<Gaps> = {},
+): ResumableStream<MessageShape<O>, Gaps> {
+  return new Stream(env, definition, request, options);
+}
 
 const done: IteratorResult<never, undefined> = { done: true, value: undefined };
 
@@ -77,7 +82,7 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     const plain = env.server === "plain";
     this.#loop = new StreamLoop({
       env,
-      dialer: (plain ? plainDialer : followDialer)(env, followed),
+      dialer: dialerOf(env)(env, followed),
       name: `${method.parent.typeName}/${method.name}`,
       idleMs: plain ? undefined : idleMs,
       inbox: this.#inbox,
@@ -208,6 +213,11 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     const error = errorOfStop(why, streamFacts(this.#loop.generation), undefined, reason);
     return error instanceof Error ? error : new Error(String(error));
   }
+}
+
+function dialerOf({ server, webSocket }: StreamEnvironment): typeof followDialer {
+  if (server === "plain") return plainDialer;
+  return webSocket() === undefined ? followDialer : wireDialer;
 }
 
 /** What the program adds to the request. The sign-in is the link's. */

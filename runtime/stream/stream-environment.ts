@@ -6,12 +6,12 @@
 import type { Transport } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { Timing } from "../base/constants.ts";
-import type { StreamHost } from "../base/definition.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Gate } from "../call/gate.ts";
 import type { HttpProgress, TryEnd } from "../call/outcome.ts";
 import type { SignIn, SignInGone } from "../call/sign-in.ts";
+import type { WebSocketMaker } from "../wire/websocket.ts";
 
 /** Connections that only one stream uses. */
 export interface OwnConnections {
@@ -25,7 +25,7 @@ export interface OwnConnections {
 /** How packets travel, by the names that hello has for it. */
 export type PacketFormat = "json" | "msgpack";
 
-export interface StreamEnvironment extends StreamHost {
+export interface StreamEnvironment {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -33,6 +33,12 @@ export interface StreamEnvironment extends StreamHost {
   readonly server: "holdfast" | "plain";
   readonly gate: Gate;
   readonly signIn: SignIn;
+  /** The same for all streams of a link: what they share is found by it. */
+  readonly link: object;
+  /** The server's base URL. */
+  readonly url: string;
+  /** What opens the WebSocket that streams share. Undefined: each has a connection of its own. */
+  readonly webSocket: () => WebSocketMaker | undefined;
   /** The link's ID. */
   readonly linkId: string;
   readonly session: string;

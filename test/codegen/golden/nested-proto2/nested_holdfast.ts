@@ -3,6 +3,7 @@
 /* eslint-disable */
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition } from "holdfast/generated-v1";
+import { connectStreaming } from "holdfast/generated-v1";
 import type { Outer_Inner, Outer_Inner_Deep, Outer_Inner_DeepSchema, Outer_InnerSchema } from "./nested_pb.ts";
 import { NestedService } from "./nested_pb.ts";
 import type { StringValue, StringValueSchema, Struct, StructSchema, Timestamp, TimestampSchema, Value, ValueSchema } from "@bufbuild/protobuf/wkt";
@@ -111,6 +112,7 @@ const nestedMethods: NestedMethods = {
   say: {
     kind: "plain",
     method: NestedService.method.say,
+    streamer: connectStreaming,
   },
 };
 

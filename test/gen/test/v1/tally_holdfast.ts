@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { onlyReply, resumable } from "holdfast/generated-v1";
+import { beating, connectStreaming, onlyReply, resumable } from "holdfast/generated-v1";
 import type { AddAtMostOnceRequest, AddAtMostOnceRequestSchema, AddAtMostOnceResponse, AddAtMostOnceResponseSchema, AddOnlyWithIdRequest, AddOnlyWithIdRequestSchema, AddOnlyWithIdResponse, AddOnlyWithIdResponseSchema, AddRequest, AddRequestSchema, AddResponse, AddResponseSchema, BeatRequest, BeatRequestSchema, BeatResponse, BeatResponseSchema, ChatRequest, ChatRequestSchema, ChatResponse, ChatResponseSchema, FollowRequest, FollowRequestSchema, FollowResponse, FollowResponseSchema, NudgeRequest, NudgeRequestSchema, ReadRequest, ReadRequestSchema, ReadResponse, ReadResponseSchema, SumRequest, SumRequestSchema, SumResponse, SumResponseSchema } from "./tally_pb.ts";
 import { TallyService } from "./tally_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -266,6 +266,7 @@ const tallyMethods: TallyMethods = {
     method: TallyService.method.beat,
     everyMs: 30000,
     goneAfterMs: 180000,
+    beater: beating,
   },
   follow: {
     kind: "stream",
@@ -278,10 +279,12 @@ const tallyMethods: TallyMethods = {
   chat: {
     kind: "plain",
     method: TallyService.method.chat,
+    streamer: connectStreaming,
   },
   sum: {
     kind: "plain",
     method: TallyService.method.sum,
+    streamer: connectStreaming,
   },
 };
 

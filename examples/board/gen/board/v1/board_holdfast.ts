@@ -5,7 +5,7 @@
 /* eslint-disable */
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { resumable } from "holdfast/generated-v1";
+import { beating, resumable } from "holdfast/generated-v1";
 import type { AliveRequest, AliveRequestSchema, AliveResponse, AliveResponseSchema, ChatRequest, ChatRequestSchema, ChatResponse, ChatResponseSchema, ClaimRequest, ClaimRequestSchema, ClaimResponse, ClaimResponseSchema, CloseRequest, CloseRequestSchema, CloseResponse, CloseResponseSchema, ListRequest, ListRequestSchema, ListResponse, ListResponseSchema, NudgeRequest, NudgeRequestSchema, PostRequest, PostRequestSchema, PostResponse, PostResponseSchema, ReleaseRequest, ReleaseRequestSchema, ReleaseResponse, ReleaseResponseSchema, SayRequest, SayRequestSchema, SayResponse, SayResponseSchema, TailRequest, TailRequestSchema, TailResponse, TailResponseSchema, TypingRequest, TypingRequestSchema, WhoRequest, WhoRequestSchema, WhoResponse, WhoResponseSchema } from "./board_pb.ts";
 import { BoardService } from "./board_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -365,6 +365,7 @@ const boardMethods: BoardMethods = {
     method: BoardService.method.alive,
     everyMs: 30000,
     goneAfterMs: 180000,
+    beater: beating,
   },
   who: {
     kind: "query",

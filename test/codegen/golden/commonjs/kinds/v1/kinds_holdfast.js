@@ -10,7 +10,7 @@
 Object.defineProperty(exports, "__esModule", { value: true });
 
 const { BoardService, IssueSchema, NotebookService, PlainService } = require("./kinds_pb.ts");
-const { oneRequest, onlyReply, resumable } = require("holdfast/generated-v1");
+const { beating, connectStreaming, oneRequest, onlyReply, resumable } = require("holdfast/generated-v1");
 
 /**
  * Makes the client of kinds.v1.BoardService on a link.
@@ -98,6 +98,7 @@ const boardMethods = {
     method: BoardService.method.alive,
     everyMs: 30000,
     goneAfterMs: 180000,
+    beater: beating,
   },
 };
 
@@ -146,14 +147,17 @@ const plainMethods = {
   down: {
     kind: "plain",
     method: PlainService.method.down,
+    streamer: connectStreaming,
   },
   up: {
     kind: "plain",
     method: PlainService.method.up,
+    streamer: connectStreaming,
   },
   both: {
     kind: "plain",
     method: PlainService.method.both,
+    streamer: connectStreaming,
   },
 };
 

@@ -7,7 +7,7 @@
 // Comments of the package.
 
 import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
-import { oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
+import { beating, connectStreaming, oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
 
 /**
  * Makes the client of kinds.v1.BoardService on a link.
@@ -95,6 +95,7 @@ const boardMethods = {
     method: BoardService.method.alive,
     everyMs: 30000,
     goneAfterMs: 180000,
+    beater: beating,
   },
 };
 
@@ -143,14 +144,17 @@ const plainMethods = {
   down: {
     kind: "plain",
     method: PlainService.method.down,
+    streamer: connectStreaming,
   },
   up: {
     kind: "plain",
     method: PlainService.method.up,
+    streamer: connectStreaming,
   },
   both: {
     kind: "plain",
     method: PlainService.method.both,
+    streamer: connectStreaming,
   },
 };
 

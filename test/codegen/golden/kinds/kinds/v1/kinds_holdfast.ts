@@ -7,7 +7,7 @@
 // Comments of the package.
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, Member, MessageInitShape, ObjectDefinition, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, QueryDefinition, Reference, ResumableStream, ServiceDefinition, SignalDefinition, StateDefinition, StateMember, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
+import { beating, connectStreaming, oneRequest, onlyReply, resumable } from "holdfast/generated-v1";
 import type { Issue } from "./kinds_pb.ts";
 import { BoardService, IssueSchema, NotebookService, PlainService } from "./kinds_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
@@ -313,6 +313,7 @@ const boardMethods: BoardMethods = {
     method: BoardService.method.alive,
     everyMs: 30000,
     goneAfterMs: 180000,
+    beater: beating,
   },
 };
 
@@ -485,14 +486,17 @@ const plainMethods: PlainMethods = {
   down: {
     kind: "plain",
     method: PlainService.method.down,
+    streamer: connectStreaming,
   },
   up: {
     kind: "plain",
     method: PlainService.method.up,
+    streamer: connectStreaming,
   },
   both: {
     kind: "plain",
     method: PlainService.method.both,
+    streamer: connectStreaming,
   },
 };
 

@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import { AccountService, board as board$1, Board as Board$1, BoardClient as BoardClient$1, BoardService as BoardService$1, CommandDefinition as CommandDefinition$1, deleteService, link, Object$ as Object$$1, PromiseService, ReservedService, Service as Service$1, then } from "./names_pb.ts";
-import { oneRequest, onlyReply } from "holdfast/generated-v1";
+import { connectStreaming, oneRequest, onlyReply } from "holdfast/generated-v1";
 
 /**
  * Makes the client of names.v1.ReservedService on a link.
@@ -244,10 +244,12 @@ const accountMethods = {
   watch: {
     kind: "plain",
     method: AccountService.method.watch,
+    streamer: connectStreaming,
   },
   send: {
     kind: "plain",
     method: AccountService.method.send,
+    streamer: connectStreaming,
   },
 };
 
@@ -466,6 +468,7 @@ const objectMethods = {
   get: {
     kind: "plain",
     method: Object$$1.method.get,
+    streamer: connectStreaming,
   },
 };
 

@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition as CommandDefinition$1, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition as ServiceDefinition$1 } from "holdfast/generated-v1";
-import { oneRequest, onlyReply } from "holdfast/generated-v1";
+import { connectStreaming, oneRequest, onlyReply } from "holdfast/generated-v1";
 import type { Account as Account$1, AccountSchema, AsyncIterable as AsyncIterable$1, AsyncIterableSchema, boardMethods as boardMethods$1, boardMethodsSchema, Calls as Calls$1, CallsSchema, MessageInitShape as MessageInitShape$1, MessageInitShapeSchema, Promise as Promise$1, PromiseSchema, StreamOptions, StreamOptionsSchema, Thing, ThingSchema } from "./names_pb.ts";
 import { AccountService, board as board$1, Board as Board$1, BoardClient as BoardClient$2, BoardService as BoardService$1, CommandDefinition as CommandDefinition$2, deleteService, link, Object$ as Object$$1, PromiseService, ReservedService, Service as Service$1, then } from "./names_pb.ts";
 
@@ -801,10 +801,12 @@ const accountMethods: AccountMethods = {
   watch: {
     kind: "plain",
     method: AccountService.method.watch,
+    streamer: connectStreaming,
   },
   send: {
     kind: "plain",
     method: AccountService.method.send,
+    streamer: connectStreaming,
   },
 };
 
@@ -1361,6 +1363,7 @@ const objectMethods: ObjectMethods = {
   get: {
     kind: "plain",
     method: Object$$1.method.get,
+    streamer: connectStreaming,
   },
 };
 

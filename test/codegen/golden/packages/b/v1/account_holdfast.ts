@@ -3,7 +3,7 @@
 /* eslint-disable */
 
 import type { CallOptions, Calls, CommandContext, CommandDefinition, generatedV1, MessageInitShape, PlainStreamContext, PlainStreamDefinition, PlainStreamOptions, ServiceDefinition } from "holdfast/generated-v1";
-import { oneRequest } from "holdfast/generated-v1";
+import { connectStreaming, oneRequest } from "holdfast/generated-v1";
 import type { Account as Account$2, AccountSchema } from "../../a/v1/account_pb.ts";
 import type { Account as Account$1, AccountSchema as AccountSchema$1 } from "./account_pb.ts";
 import { AccountService } from "./account_pb.ts";
@@ -113,6 +113,7 @@ const accountMethods: AccountMethods = {
   third: {
     kind: "plain",
     method: AccountService.method.third,
+    streamer: connectStreaming,
   },
 };
 
