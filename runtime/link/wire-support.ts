@@ -4,13 +4,13 @@
  *
  * Source: design "Which way a call goes".
  */
+import type { Interceptor } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { Holds } from "../base/objects.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
 import type { Wire } from "../wire/wire.ts";
-import type { LinkOptions } from "./link-options.ts";
 
 /** Which way calls go; see `LinkOptions.calls`. */
 export type CallsWay = "auto" | "http" | "wire";
@@ -39,7 +39,11 @@ export type OpenWire = (options: OpenWireOptions) => Promise<Wire>;
 export interface WireHost {
   /** The link's address, as it uses it. */
   readonly url: string;
-  readonly options: Pick<LinkOptions, "calls" | "codec" | "interceptors">;
+  readonly options: {
+    readonly calls?: CallsWay;
+    readonly codec?: CodecName;
+    readonly interceptors?: readonly Interceptor[];
+  };
   readonly env: WireEnvironment;
 }
 

@@ -3,6 +3,7 @@ import { createLinkOf, type LinkOf } from "../link/registry.ts";
 import { type NodeLinkOptions, nodePlatform } from "./platform.ts";
 
 export * from "../index.ts";
+export { wiresBy } from "../link/link-wire.ts";
 export { memoryOutbox } from "../outbox/memory-outbox.ts";
 export type { TlsOptions } from "./dial.ts";
 export { runAgain, type RunAgainOptions } from "./run-again.ts";

@@ -55,6 +55,16 @@ export class Liveness {
     this.#answerBy = Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * Whether a sign is due, asked when something came; it counts as given then. A page in the background gets its timers
+   * once a minute, and what comes on time: there this is what keeps the other end from giving it up.
+   */
+  signDue(now: number): boolean {
+    if (now - this.#signedAt < this.#signEveryMs) return false;
+    this.#signedAt = now;
+    return true;
+  }
+
   /** A question goes out: without a byte within `waitMs` the other end is dead. */
   asked(now: number, waitMs: number): void {
     if (this.#answerBy !== Number.POSITIVE_INFINITY) return;

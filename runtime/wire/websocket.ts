@@ -27,6 +27,9 @@ export interface WebSocketLike {
   terminate?(): void;
 }
 
+/** A class of WebSockets, such as a browser's own. */
+export type WebSocketMaker = new (url: string, protocols: string[]) => WebSocketLike;
+
 /** The subprotocol of a codec: it tells a server of holdfast from any other, and a version from the next. */
 export function subprotocolOf(codec: CodecName): string {
   return `holdfast.v1.${codec}`;

@@ -224,7 +224,9 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
   }
 
   #heard(): void {
-    this.#liveness.heard(this.clock.monotonic());
+    const now = this.clock.monotonic();
+    this.#liveness.heard(now);
+    if (this.#liveness.signDue(now)) this.send(this.keepalive(false));
     if (this.#asking.length > 0) this.#answered(true);
   }
 
