@@ -159,6 +159,7 @@ export class ServerObjects {
         arrivedAtMs: guest.arrivedAtMs,
         scope: `${type.$service.typeName} ${key}`,
         waiting: call.waiting,
+        joined: command.joined,
       },
       (running) => {
         call.began = true;

@@ -86,8 +86,8 @@ export class LocalHolding implements Holding, ObjectHolder {
     const forgotten = new AbortController();
     this.#running.set(call, forgotten);
     try {
-      return await this.#order.start(call.definition.kind === "command", () =>
-        this.#run(call, forgotten.signal),
+      return await this.#order.start(call.definition.kind === "command", (started) =>
+        this.#run(call, forgotten.signal, started),
       );
     } finally {
       if (this.#running.get(call) === forgotten) this.#running.delete(call);
@@ -98,7 +98,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     this.#running.get(call)?.abort();
   }
 
-  async #run(call: ObjectCall, forgotten: AbortSignal): Promise<ObjectAnswer> {
+  async #run(call: ObjectCall, forgotten: AbortSignal, started: () => void): Promise<ObjectAnswer> {
     const live = this.#object?.live();
     const handler = live?.handler(call.member);
     // It waited for its turn, and meanwhile nobody waits for it or the object is gone.
@@ -117,6 +117,7 @@ export class LocalHolding implements Holding, ObjectHolder {
       session,
       ending,
       handler,
+      started,
       run,
       clock,
       log,

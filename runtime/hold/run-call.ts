@@ -33,6 +33,8 @@ export interface ObjectCommand {
   readonly session: string | undefined;
   /** Aborts when the object's activation ends. */
   readonly ending: AbortSignal;
+  /** It meets a run of its own, or what was kept of one: its handler will not be called. */
+  readonly joined: () => void;
   /** Calls the handler: gives what it returned, or rejects with what it threw. At most once. */
   handle(running: RunningCommand): Promise<unknown>;
 }
@@ -50,6 +52,8 @@ export interface CallPlace {
   /** Aborts when the object's activation ends. */
   readonly ending: AbortSignal;
   readonly handler: MemberHandler;
+  /** To be called when the handler was called, or will not be. */
+  readonly started: () => void;
   readonly run: RunCommand;
   readonly clock: Clock;
   readonly log: Log;
@@ -89,14 +93,21 @@ export async function runCall(
       caller,
       session,
       ending,
-      handle: async (running) => place.handler(call.request, { ...context, callId: call.callId, ...running }),
+      joined: place.started,
+      handle: async (running) => {
+        const reply: unknown = place.handler(call.request, { ...context, callId: call.callId, ...running });
+        place.started();
+        return reply;
+      },
     });
     return { header, trailer, ...answer };
   }
   const stop = new AbortController();
   const forgets = [place.ending, forgotten].map((signal) => onAbort(signal, (reason) => stop.abort(reason)));
   try {
-    const reply: unknown = await place.handler(call.request, { ...context, signal: stop.signal });
+    const handled: unknown = place.handler(call.request, { ...context, signal: stop.signal });
+    place.started();
+    const reply = await handled;
     return {
       result: { reply: replyOf(definition.method.output, reply) },
       mark: undefined,
@@ -138,7 +149,10 @@ export function plainRun(
     // The same ID for another object or method is another call.
     const name = `${call.callId ?? ""} ${type.$service.typeName} ${definition.method.name} ${key} ${caller.by ?? ""}`;
     const known = runs.get(name);
-    if (known !== undefined) return known.answer.then((answer) => ({ ...answer, repeat: true }));
+    if (known !== undefined) {
+      command.joined();
+      return known.answer.then((answer) => ({ ...answer, repeat: true }));
+    }
     if (runs.size >= lookAtCount) {
       const now = clock.monotonic();
       for (const [its, { until }] of runs) if (until < now) runs.delete(its);

@@ -14,8 +14,9 @@ function pile(serial: boolean): {
   return {
     started,
     add(name, command) {
-      void order.start(command, () => {
+      void order.start(command, (begun) => {
         started.push(name);
+        begun();
         return new Promise<void>((resolve) => ends.set(name, resolve));
       });
     },
@@ -35,6 +36,22 @@ describe("calls of one reference", () => {
     expect(calls.started).toEqual([]);
     await turn();
     expect(calls.started).toEqual(["a", "b", "c"]);
+  });
+
+  it("wait for one that was given its turn and has not started, but not for its end", async () => {
+    const order = new StartOrder(false);
+    const started: string[] = [];
+    let look: () => void = () => undefined;
+    void order.start(true, (begun) => {
+      look = begun;
+      return new Promise(() => undefined);
+    });
+    void order.start(false, () => Promise.resolve(started.push("second")));
+    await turn();
+    expect(started).toEqual([]);
+    look();
+    await turn();
+    expect(started).toEqual(["second"]);
   });
 
   it("with serial: a command starts when the last one is settled, and nothing overtakes it", async () => {

@@ -1,5 +1,6 @@
 /**
- * The order in which the calls of one holding start: that in which they came. With `serial`, a command starts when
+ * The order in which the calls of one holding start: that in which they came. A call has started when its handler was
+ * called, or when it is known that none will be: between the two may lie a look into a store. With `serial`, a command starts when
  * the one before it is settled, so that effects keep that order too; queries and signals wait for no end, only for
  * their turn to start.
  *
@@ -8,25 +9,31 @@
 
 interface Waiting {
   readonly exclusive: boolean;
-  start(): Promise<unknown>;
+  start(started: () => void): Promise<unknown>;
 }
 
 export class StartOrder {
   readonly #serial: boolean;
   readonly #waiting: Waiting[] = [];
   #exclusiveRuns = false;
+  /** One was given its turn, and has not started yet. */
+  #starting = false;
   #scheduled = false;
 
   constructor(serial: boolean) {
     this.#serial = serial;
   }
 
-  /** Runs `work` in its turn, never inside this call. */
-  start<T>(command: boolean, work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs `work` in its turn, never inside this call.
+   *
+   * @param work - calls `started` once the next may start; its end says so too.
+   */
+  start<T>(command: boolean, work: (started: () => void) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const start = async (): Promise<void> => {
+      const start = async (started: () => void): Promise<void> => {
         try {
-          resolve(await work());
+          resolve(await work(started));
         } catch (error) {
           reject(error);
         }
@@ -47,14 +54,21 @@ export class StartOrder {
 
   #startThoseThatMay(): void {
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
-      if (next.exclusive && this.#exclusiveRuns) return;
+      if (this.#starting || (next.exclusive && this.#exclusiveRuns)) return;
       this.#waiting.shift();
-      const ended = next.start();
-      if (!next.exclusive) continue;
-      this.#exclusiveRuns = true;
-      void ended.then(() => {
-        this.#exclusiveRuns = false;
-        this.#schedule();
+      this.#starting = true;
+      let waits = true;
+      const started = (): void => {
+        if (!waits) return;
+        waits = false;
+        this.#starting = false;
+        if (this.#waiting.length > 0) this.#schedule();
+      };
+      if (next.exclusive) this.#exclusiveRuns = true;
+      void next.start(started).then(() => {
+        if (next.exclusive) this.#exclusiveRuns = false;
+        started();
+        if (next.exclusive && this.#waiting.length > 0) this.#schedule();
       });
     }
   }

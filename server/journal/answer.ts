@@ -37,6 +37,8 @@ export interface Attempt {
   readonly rerun?: boolean;
   /** Aborts when this try waits no longer. It ends the wait, never the work. */
   readonly waiting: AbortSignal;
+  /** Called when the try meets a run of its own call, and waits for that: its work will not begin. */
+  readonly joined?: () => void;
 }
 
 /** What a run of a handler gets from the journal. */

@@ -190,6 +190,7 @@ class StoredJournal implements Journal {
       case "rerun":
         return this.#begin(arrival, true);
       case "join":
+        arrival.attempt.joined?.();
         return joined?.wait(false, waiting) ?? inProgress();
       case "repeat":
         return answerOf(definition, verdict.entry.outcome, true);

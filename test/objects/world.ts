@@ -84,6 +84,17 @@ export const serverWorlds: readonly ServerKind[] = [
   serverKind("Connect duplex", "msgpack"),
 ];
 
+/** A world whose link a test can break. */
+export interface LinkedWorld extends ObjectWorld {
+  readonly link: WorldLink;
+}
+
+/** Every world in which there is a link. */
+export const linkedWorlds: readonly { readonly name: string; create(): Promise<LinkedWorld> }[] = [
+  ...remoteWorlds,
+  ...serverWorlds,
+];
+
 /** Every world in which the suite and the races run. */
 export const worlds: readonly World[] = [local, ...remoteWorlds, ...serverWorlds];
 

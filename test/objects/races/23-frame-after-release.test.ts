@@ -1,0 +1,133 @@
+import { create } from "@bufbuild/protobuf";
+import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { describe, expect, it } from "vitest";
+import { ServerMessageSchema } from "../../../gen/holdfast/link/v1/link_pb.ts";
+import { createHost } from "../../../runtime/hold/host.ts";
+import { virtualClock } from "../../../runtime/testing/virtual-clock.ts";
+import { type CodecName, codecNamed, firstPacket, welcomeMessage } from "../../../runtime/wire/handshake.ts";
+import { payloadOf } from "../../../runtime/wire/packet.ts";
+import { ServerEnd } from "../../../runtime/wire/server-end.ts";
+import { Notebook } from "../gen/test/objects/v1/notebook_holdfast.ts";
+import { connectPipe, memoryPipe, type Pipe, webSocketPipe } from "../pipes.ts";
+
+/** A host, and a provider of which the test writes every message. */
+async function written(
+  pipe: Pipe,
+  codecName: CodecName,
+): Promise<{
+  readonly host: ReturnType<typeof createHost>;
+  readonly provider: ServerEnd;
+  readonly heard: string[];
+  readonly causes: (Error | undefined)[];
+  frame(hold: number): void;
+  bind(hold: number): void;
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}> {
+  const clock = virtualClock();
+  const codec = codecNamed(codecName);
+  if (codec === undefined) throw new Error("no codec");
+  const host = createHost({ clock, connects: true });
+  const heard: string[] = [];
+  const causes: (Error | undefined)[] = [];
+  let accepted: (end: ServerEnd) => void = () => undefined;
+  const coming = new Promise<ServerEnd>((resolve) => {
+    accepted = resolve;
+  });
+  const end = await pipe.listen((wire) => {
+    let made: ServerEnd | undefined;
+    wire.onPacket((packet) => {
+      if (made !== undefined) {
+        made.receive(packet);
+        return;
+      }
+      wire.send(firstPacket(welcomeMessage({ server: "1", nowMs: 1, caller: "", idleMs: 45_000 })));
+      made = new ServerEnd({ wire, codec, clock, idleMs: 45_000, otherIdleMs: 45_000 });
+      const note =
+        (kind: string) =>
+        ({ hold }: { readonly hold: number }): void =>
+          void heard.push(`${kind} ${hold}`);
+      made.take({ hold: note("hold"), release: note("release"), retry: note("retry") });
+      made.onClose((cause) => causes.push(cause));
+      accepted(made);
+    });
+    wire.onClose((cause) => made?.gone(cause));
+  }, clock);
+  const connected = host.connect(await end.open(), { codec: codecName });
+  const provider = await coming;
+  await connected.opened;
+  const settle = async (): Promise<void> => {
+    for (let count = 0; count < 20; count++) await new Promise((resolve) => setTimeout(resolve, 1));
+  };
+  const say = (kind: object): void => {
+    provider.send(create(ServerMessageSchema, { kind: kind as never }));
+  };
+  return {
+    host,
+    provider,
+    heard,
+    causes,
+    frame: (hold) =>
+      say({
+        case: "frame",
+        value: { hold, member: 0, change: payloadOf(codec, EmptySchema, create(EmptySchema)) },
+      }),
+    bind: (hold) => {
+      say({ case: "layout", value: { number: 1, type: 1, variant: "editor", members: [] } });
+      say({ case: "bound", value: { hold, layout: 1, incarnation: new Uint8Array(16) } });
+    },
+    settle,
+    async close() {
+      await host.close();
+      await settle();
+      await end.close();
+    },
+  };
+}
+
+describe.each([memoryPipe, webSocketPipe, connectPipe])("over $name", (pipe) => {
+  describe.each(["json", "msgpack"] as const)("with %s", (codec) => {
+    it("a frame for a hold that was just given back is dropped, until the provider has let go", async () => {
+      const world = await written(pipe, codec);
+      const notes = world.host.hold(Notebook, { session: "S1" });
+      await world.settle();
+      world.bind(1);
+      await world.settle();
+      expect(notes.$state.value.kind).toBe("live");
+      await notes.$release();
+      world.frame(1);
+      await world.settle();
+      expect(world.heard).toEqual(["hold 1", "release 1"]);
+      expect(world.provider.open).toBe(true);
+      world.provider.send(create(ServerMessageSchema, { kind: { case: "released", value: { hold: 1 } } }));
+      await world.settle();
+      expect(world.provider.open).toBe(true);
+      world.frame(1);
+      await world.settle();
+      expect(world.provider.open).toBe(false);
+      await world.close();
+    });
+
+    it.each([
+      ["a frame for a hold that never was", "frame"],
+      ["a bound with no loading before it", "bound"],
+    ] as const)("%s closes the wire, and the reference is loading", async (_, what) => {
+      const world = await written(pipe, codec);
+      const notes = world.host.hold(Notebook, { session: "S1" });
+      await world.settle();
+      world.bind(1);
+      await world.settle();
+      if (what === "frame") world.frame(7);
+      else
+        world.provider.send(
+          create(ServerMessageSchema, {
+            kind: { case: "bound", value: { hold: 1, layout: 1, incarnation: new Uint8Array(16) } },
+          }),
+        );
+      await world.settle();
+      expect(world.provider.open).toBe(false);
+      expect(notes.$state.value.kind).toBe("loading");
+      await world.close();
+    });
+  });
+});
