@@ -41,10 +41,11 @@ import type { SessionInfo } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { ServerObjects } from "./objects.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
-import { createFollow } from "./follow.ts";
+import { createFollow, openStream } from "./follow.ts";
 import { enroll, follow, OpenStreams } from "./streams.ts";
 import { Topics } from "./topic/topics.ts";
 import type { WireSource } from "./wire/accept.ts";
+import { wireStreams } from "./wire/streams.ts";
 import { createWires } from "./wires.ts";
 
 export interface ServerOptions {
@@ -218,7 +219,7 @@ export function createServer(options: ServerOptions = {}): Server {
     dispatch: (call) => dispatch(call, dispatching),
     definitions: () => implementations.definitions(),
     interceptors: options.interceptors ?? [],
-    users: [(wire) => objects.use(wire)],
+    users: [(wire) => objects.use(wire), (wire) => streamsOf(wire)],
     objects: (wire) => objects.of(wire),
     connections: open,
     admission,
@@ -264,10 +265,15 @@ export function createServer(options: ServerOptions = {}): Server {
     admission,
   };
   const { epoch } = store.facts;
+  const following = { ...dispatching, epoch, named: (name: string) => implementations.named(name) };
+  const streamsOf = wireStreams({
+    refusal: () => closing.refusal(),
+    open: (asked) => openStream(asked, following),
+    enroll: (comeBack) => streams.enroll({ resumes: true, end: comeBack }),
+    clock,
+  });
   const followStream = createFollow({
-    ...dispatching,
-    epoch,
-    named: (name) => implementations.named(name),
+    ...following,
     greeting: entrance,
     serverHeader,
     enroll: (guest, comeBack) => enroll(guest, comeBack, open, streams),

@@ -41,6 +41,12 @@ export class OpenStreams {
     this.#open.add(stream);
   }
 
+  /** Takes it in, until it leaves. */
+  enroll(stream: OpenStream): { leave(): void } {
+    this.add(stream);
+    return { leave: () => this.delete(stream) };
+  }
+
   delete(stream: OpenStream): void {
     this.#open.delete(stream);
     if (this.#open.size > 0) return;
