@@ -7,6 +7,7 @@ import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import type { Random } from "../base/random.ts";
 import type { Outbox, OutboxParts } from "../outbox/outbox.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
+import type { WebSocketMaker } from "../wire/websocket.ts";
 import type { WireSupport } from "./wire-support.ts";
 
 /** Whose outbox it is. */
@@ -36,6 +37,8 @@ export interface Platform<Own = unknown> {
   readonly outbox?: OutboxHome;
   /** What opens wires; absent: links have one only when the program gives `linkOf` what opens it. */
   readonly wire?: WireSupport;
+  /** What opens the WebSocket that a link's streams share. Absent, or undefined: each has a connection of its own. */
+  webSocket?(own: Own): WebSocketMaker | undefined;
   /** Calls `fn` when the network may be back: online, a tab shown, a wake from sleep. */
   onWake(fn: () => void): () => void;
 }

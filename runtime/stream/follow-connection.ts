@@ -7,9 +7,10 @@
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import { type ContextValues, ConnectError } from "@connectrpc/connect";
 import {
+  type ClientMessage,
   ClientMessageSchema,
   FollowSchema,
-  type HeaderSchema,
+  HeaderSchema,
   LinkService,
   type PacketSchema,
   type ServerMessage,
@@ -17,23 +18,17 @@ import {
 } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
 import type { StreamDefinition } from "../base/definition.ts";
-import { HoldfastError } from "../base/errors.ts";
 import { oneRequest } from "../base/plain-streams.ts";
 import { headerNames } from "../call/headers.ts";
 import type { Codec } from "../codec/codec.ts";
 import { CodecError } from "../codec/codec-error.ts";
 import { jsonCodec } from "../codec/json.ts";
 import { codecNamed, helloMessage } from "../wire/handshake.ts";
-import { fromLinkError } from "../wire/link-error.ts";
-import { messageIn, payloadOf, readPacket, writePacket } from "../wire/packet.ts";
+import { payloadOf, readPacket, writePacket } from "../wire/packet.ts";
 import type { OwnConnections, StreamEnvironment } from "./stream-environment.ts";
-import type {
-  StreamBatch,
-  StreamConnection,
-  StreamDialer,
-  StreamMessage,
-  StreamOpening,
-} from "./stream-connection.ts";
+import type { StreamBatch, StreamConnection, StreamDialer, StreamOpening } from "./stream-connection.ts";
+import type { Position } from "./resume-point.ts";
+import { streamMessage } from "./stream-message.ts";
 
 /** What is followed. */
 export interface Followed<I extends DescMessage, O extends DescMessage> {
@@ -70,27 +65,36 @@ export function followDialer<I extends DescMessage, O extends DescMessage>(
 
 function firstPacket<I extends DescMessage, O extends DescMessage>(
   env: StreamEnvironment,
-  { definition, request, headers }: Followed<I, O>,
+  followed: Followed<I, O>,
   { token, after, generation }: StreamOpening,
   slot: string,
 ): Uint8Array {
-  const { method, idleMs } = definition;
+  const { idleMs } = followed.definition;
   const { linkId: link, format: codec, session, build } = env;
   const anon = token === undefined ? env.anonymous : undefined;
-  const follow = create(FollowSchema, {
-    stream: streamNumber,
-    method: `${method.parent.typeName}.${method.name}`,
-    request: payloadOf(jsonCodec, method.input, request),
-    ...(after === undefined ? {} : { after }),
-    headers: [...headers].map(([name, value]): HeaderInit => ({ name, value })),
-  });
   return writePacket(jsonCodec, ClientMessageSchema, [
     helloMessage({ codec, link, slot, generation, session, build, token, anon, idleMs }),
-    create(ClientMessageSchema, { kind: { case: "follow", value: follow } }),
+    followMessage(streamNumber, followed, after, jsonCodec),
   ]);
 }
 
-type HeaderInit = Pick<MessageShape<typeof HeaderSchema>, "name" | "value">;
+/** Opens the stream of this number behind a place. */
+export function followMessage<I extends DescMessage, O extends DescMessage>(
+  stream: number,
+  { definition, request, headers }: Followed<I, O>,
+  after: Position | undefined,
+  codec: Codec,
+): ClientMessage {
+  const { method } = definition;
+  const value = create(FollowSchema, {
+    stream,
+    method: `${method.parent.typeName}.${method.name}`,
+    request: payloadOf(codec, method.input, request),
+    ...(after === undefined ? {} : { after }),
+    headers: [...headers].map(([name, value]) => create(HeaderSchema, { name, value })),
+  });
+  return create(ClientMessageSchema, { kind: { case: "follow", value } });
+}
 
 class FollowConnection<I extends DescMessage, O extends DescMessage>
   implements StreamConnection<MessageShape<O>>
@@ -136,7 +140,10 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
       return undefined;
     }
     const { data } = value;
-    const messages = this.#read(data).flatMap((message) => this.#understood(message));
+    const { definition } = this.#followed;
+    const messages = this.#read(data).flatMap(
+      ({ kind }) => streamMessage(kind, this.#codec, definition) ?? [],
+    );
     this.#codec = codecNamed(this.#env.format) ?? jsonCodec;
     return { messages, byteCount: data.byteLength };
   }
@@ -176,44 +183,6 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
       throw new ConnectionFault("not-our-answer", text, { sent: true, cause: error });
     }
   }
-
-  #understood({ kind }: ServerMessage): readonly StreamMessage<MessageShape<O>>[] {
-    switch (kind.case) {
-      case "ready": {
-        const { at, restarted } = kind.value;
-        return [{ kind: "ready", at: at && { epoch: at.epoch, seq: at.seq }, restarted }];
-      }
-      case "item":
-        return [{ kind: "item", seq: kind.value.seq, item: this.#item(kind.value) }];
-      case "lost":
-        return [{ kind: "lost", count: kind.value.count, seq: kind.value.seq }];
-      case "end": {
-        const { again, afterMs, lagged, error } = kind.value;
-        return [{ kind: "end", again, afterMs, lagged, error: error && ofOurServer(fromLinkError(error)) }];
-      }
-      // Welcome's facts were in the headers; what else comes is a sign of life, or of a later version.
-      default:
-        return [];
-    }
-  }
-
-  #item({ seq, item }: Extract<ServerMessage["kind"], { case: "item" }>["value"]): MessageShape<O> {
-    const { output, parent, name } = this.#followed.definition.method;
-    try {
-      return messageIn(this.#codec, output, item);
-    } catch (error) {
-      if (!(error instanceof CodecError)) throw error;
-      // It would be the same the next time, so that the stream cannot go on.
-      const text = `item ${seq} of ${parent.typeName}/${name} cannot be read: ${error.message}`;
-      throw new HoldfastError(text, { cause: error });
-    }
-  }
-}
-
-/** It came in a packet of ours, which is as good as the header. */
-function ofOurServer(error: ConnectError): ConnectError {
-  error.metadata.set(headerNames.server, "1");
-  return error;
 }
 
 /** A success of a server that is not one of ours; sorted like its errors. */

@@ -13,7 +13,7 @@ export type Arrived<T> =
   | { readonly kind: "gap"; readonly gap: Gap };
 
 /** Bytes that may wait, as on the server's side. */
-const waitingBytesMost = 1_048_576;
+export const waitingBytesMost = 1_048_576;
 
 export class Inbox<T> {
   readonly #roomCount: number;

@@ -11,6 +11,12 @@ export interface WebLinkOptions {
   readonly fetch?: typeof fetch;
   /** Whether cookies go with a request. Default: fetch's own, "same-origin". */
   readonly credentials?: RequestCredentials;
+  /**
+   * What opens the WebSocket that the link's streams share. Default: the program's own, unless `fetch` is given. False:
+   * each stream has a connection of its own, by fetch. Without effect where the link has `interceptors` or a
+   * `transport`, which cannot be around a WebSocket: its streams go by fetch.
+   */
+  readonly webSocket?: typeof WebSocket | false;
 }
 
 export const webPlatform: Platform<WebLinkOptions> = {
@@ -22,5 +28,7 @@ export const webPlatform: Platform<WebLinkOptions> = {
       ...(own.fetch === undefined ? {} : { fetch: own.fetch }),
       ...(own.credentials === undefined ? {} : { credentials: own.credentials }),
     }),
+  webSocket: ({ webSocket, fetch }) =>
+    (webSocket ?? (fetch === undefined && globalThis.WebSocket)) || undefined,
   onWake,
 };
