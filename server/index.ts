@@ -37,6 +37,8 @@ export type { MethodOptions, ServiceOptions } from "./implement.ts";
 export type { GoneSession, OnSessionGone, SessionGoneContext } from "./session/farewell.ts";
 export type { SessionInfo } from "./session/session.ts";
 export { createServer, type Server, type ServerOptions } from "./server.ts";
+export { type Factory, type Host, type ServeOptions, state } from "../runtime/hold/index.ts";
+export type { ObjectContext, Self, StateMember } from "../runtime/base/objects.ts";
 export { memoryStore, type MemoryStoreOptions } from "./store/memory-store.ts";
 export { tryAgain } from "./try-again.ts";
 export { type Store, StoreError } from "./store/store.ts";
