@@ -572,7 +572,8 @@ export type Call = Message<"holdfast.link.v1.Call"> & {
   hold: number;
 
   /**
-   * Of a service: the number of its name. Of an object: the position in the layout that is bound.
+   * The number of its name, such as "notes.v1.NotebookService.Add". An object may be bound anew while the call is
+   * under way, so a place in its layout could be another method's by then.
    *
    * @generated from field: uint32 method = 3;
    */
@@ -1117,7 +1118,7 @@ export type Layout = Message<"holdfast.link.v1.Layout"> & {
   variant: string;
 
   /**
-   * The names of the rpcs that it has, states first. Calls and frames name a member by its position here.
+   * The names of the rpcs that it has, states first. Frames name a state by its position here.
    *
    * @generated from field: repeated string members = 4;
    */
@@ -1148,7 +1149,7 @@ export type Bound = Message<"holdfast.link.v1.Bound"> & {
   layout: number;
 
   /**
-   * 16 random bytes for one activation of the object.
+   * 16 random bytes for one activation of the object. Empty with `unchanged`.
    *
    * @generated from field: bytes incarnation = 3;
    */
