@@ -138,6 +138,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
     for (;;) {
       this.#progress = "waiting";
       const elsewhere = await this.#keep?.turn(signal);
+      // While it waited for its turn, its command may have been sent by somebody else.
+      if (this.#tries === 0 && this.#stamp?.maybeSent === true) this.#mayHaveRun = true;
       if (elsewhere !== undefined)
         return await this.#replied(fromBinary(this.#definition.method.output, elsewhere));
       await this.#env.gate.pass(signal, this.#tries === 0);

@@ -62,20 +62,26 @@ export class Stamp {
    * lane, and settles nothing in it.
    */
   static resume(memory: StampMemory, options: Pick<StampOptions, "clock" | "ticket">): Stamp {
-    const { lane, seq, anonymous, firstSent } = memory;
+    const { lane, seq, anonymous } = memory;
     const theirs = { id: lane, settled: 0, next: () => seq, settle: () => undefined };
     const { clock, ticket } = options;
     const stamp = new Stamp(memory.callId, { clock, ticket, lane: theirs, anonymous });
+    stamp.adopt(memory);
+    return stamp;
+  }
+
+  /** The call has been sent on another stamp, whose first sending is the call's. */
+  adopt({ firstSent, tag, tries }: Pick<StampMemory, "firstSent" | "tag" | "tries">): void {
     if (firstSent !== undefined) {
+      const { clock } = this.#options;
       // Only the wall clock spans two processes. One that was set back makes the call no younger than now.
       const agoMs = Math.max(0, clock.now() - firstSent.wallMs);
-      stamp.#first = { at: clock.monotonic() - agoMs, wallMs: firstSent.wallMs };
-      stamp.#firstServerMs = firstSent.serverMs;
-      stamp.#tag = memory.tag;
-      stamp.#written = true;
+      this.#first = { at: clock.monotonic() - agoMs, wallMs: firstSent.wallMs };
+      this.#firstServerMs = firstSent.serverMs;
+      this.#tag = tag;
+      this.#written = true;
     }
-    stamp.#triesBefore = memory.tries;
-    return stamp;
+    this.#triesBefore = tries;
   }
 
   /** What a try of it that is not signed in tells its caller by. */

@@ -30,6 +30,15 @@ export class Record {
     return this.#shelf.has(this.#entry.name);
   }
 
+  /** Before the first try: the entry may have been sent by another process, or on nobody's behalf, meanwhile. */
+  async lookBeforeSending(): Promise<void> {
+    if (this.stamp.maybeSent) return;
+    const entry = await this.#shelf.read(this.#entry.name).catch((cause: unknown) => {
+      throw cannotWrite(cause, this.stamp.callId);
+    });
+    if (entry?.stamp.firstSent !== undefined) this.stamp.adopt(entry.stamp);
+  }
+
   /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */
   async sending(tag: string | undefined): Promise<void> {
     if (this.stamp.maybeSent) return;

@@ -96,7 +96,10 @@ export class Seat implements Keep {
   async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
     this.#stop = undefined;
     for (;;) {
-      if (this.#granted) return undefined;
+      if (this.#granted) {
+        await this.#record.lookBeforeSending();
+        return undefined;
+      }
       const ending = this.#word();
       if (ending?.kind === "reply") return ending.reply;
       if (ending !== undefined) throw ending.error;

@@ -1,5 +1,6 @@
 /** A call whose entry another process sends: what it says of itself at its end is true all the same. */
 import { expect, it, onTestFinished } from "vitest";
+import { positionOf } from "../support/call-world.ts";
 import { early, outboxWorld, type OutboxWorld } from "./outbox-world.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
@@ -71,4 +72,24 @@ it("one that is aborted, and whose entry cannot be removed, is said to wait, sin
   await clock.advance(1_000);
   leave.abort();
   expect(await world.failure(call)).toMatchObject({ reason: "WAITS_IN_OUTBOX", outcome: "in-outbox" });
+});
+
+it("one that another process has sent in vain was first sent when that one sent it", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  const a = world.process();
+  const b = world.process();
+  http.next(after(1_000, answers.ok()), hang());
+  a.call(early, { text: "a1" }).catch(() => undefined);
+  await clock.advance(100);
+  const b1 = b.call(early, { text: "b1" }, { timeoutMs: 20_000 });
+  await clock.advance(1_500); // it is under way in the first process
+  const closing = a.close();
+  await clock.advance(3_000);
+  await closing;
+  await world.settled(b1);
+  const [, first, second] = http.requests.filter(({ rpc }) => rpc === "Add");
+  expect(positionOf(second).id).toBe(positionOf(first).id);
+  expect(positionOf(second).firstSent).toEqual(positionOf(first).firstSent);
 });

@@ -7,4 +7,5 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 319, found: "the same, with an outbox whose disk fails" },
   { seed: 599, found: "a proxy's refusal is taken for the server's, of a command sent at most once" },
   { seed: 1421, found: "an aborted command is told not to have run, and its entry cannot be removed" },
+  { seed: 10_032, found: "a call sends its entry as if nobody had sent it before" },
 ];
