@@ -46,6 +46,8 @@ export class SharedWire {
   /** Aborts when the last stream has left. */
   #life = new AbortController();
   #standing: Standing | undefined;
+  /** Those that another one is to take the place of, until it stands: to their streams a change is one cut. */
+  readonly #retired = new Set<WireStreams>();
   #dial: Promise<Standing> | undefined;
   #generation = 0;
   #stoodBefore = false;
@@ -70,8 +72,8 @@ export class SharedWire {
       this.#life.abort(new ConnectionFault("cut", "no stream is left", { sent: true }));
       this.#life = new AbortController();
       this.#dial = undefined;
-      this.#standing?.streams.end.close();
-      this.#standing = undefined;
+      if (this.#standing !== undefined) this.retire(this.#standing.streams);
+      this.#closeRetired();
     };
   }
 
@@ -93,14 +95,25 @@ export class SharedWire {
   /** Nothing new goes over it. The next one takes its place, and its streams come over. */
   retire(streams: WireStreams): void {
     streams.retired = true;
+    this.#retired.add(streams);
     if (this.#standing?.streams === streams) this.#standing = undefined;
+  }
+
+  /** The server does so too, where the one who signed in is the same. */
+  #closeRetired(): void {
+    for (const streams of this.#retired) this.#close(streams, "another WebSocket took the place of this one");
+  }
+
+  #close(streams: WireStreams, why: string): void {
+    this.#retired.delete(streams);
+    streams.over(cutFault(why));
+    streams.end.close();
   }
 
   /** It gives no sign: it is of no use to any stream. */
   silent(streams: WireStreams): void {
     this.retire(streams);
-    streams.over(cutFault("no byte came on the WebSocket of the streams"));
-    streams.end.close();
+    this.#close(streams, "no byte came on the WebSocket of the streams");
   }
 
   /** Nor does anything else get through: that no WebSocket does says nothing. */
@@ -174,6 +187,7 @@ export class SharedWire {
     const streams = new WireStreams(end, idleMs);
     const standing: Standing = { streams, token, header: headerOf(welcome, welcome.nowMs) };
     this.#standing = standing;
+    this.#closeRetired();
     this.#env.heard(standing.header, token);
     end.onNow((nowMs) => this.#env.heard(headerOf(welcome, nowMs), standing.token));
     end.onLeave((afterMs) => {
@@ -183,6 +197,7 @@ export class SharedWire {
     end.onClose((cause) => {
       const { retired } = streams;
       this.retire(streams);
+      this.#retired.delete(streams);
       streams.over(retired ? cutFault("another WebSocket took its place") : faultOfClose(cause));
     });
     end.take({ reauthWanted: () => void this.#reauth(standing) });

@@ -258,7 +258,9 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
     if (this.#streams !== undefined) this.#unfollow(this.#streams);
   }
 
-  async #nextOfOwn(own: StreamConnection<MessageShape<O>>): ReturnType<StreamConnection<MessageShape<O>>["next"]> {
+  async #nextOfOwn(
+    own: StreamConnection<MessageShape<O>>,
+  ): ReturnType<StreamConnection<MessageShape<O>>["next"]> {
     try {
       const batch = await untilAborted(own.next(), this.#parts.opening.signal);
       this.#ownGave = true;

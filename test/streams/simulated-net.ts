@@ -11,6 +11,7 @@ import type { Platform } from "../../runtime/link/platform.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
 import type { VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import type { Server } from "../../server/index.ts";
+import { type SimulatedSocket, socketsOf } from "./simulated-socket.ts";
 
 /** Pieces that are on their way before the server has to wait. */
 const windowCount = 4;
@@ -24,28 +25,67 @@ export class SimulatedNet {
   /** What is sent meanwhile is lost, and the connections of now stay dead. */
   silent = false;
   connectionCount = 0;
+  /** WebSockets that opened. */
+  socketCount = 0;
+  readonly #wakers = new Set<() => void>();
   readonly #clock: VirtualClock;
   readonly #server: () => Server | undefined;
   readonly #open = new Set<Passage>();
 
-  constructor(clock: VirtualClock, random: SeededRandom, server: () => Server | undefined) {
+  readonly #sockets = new Set<SimulatedSocket>();
+  /** Whether it lets no WebSocket through, as some proxies do. */
+  blocking = false;
+
+  /** @param over - what streams go over: a Follow each, or one WebSocket. */
+  constructor(
+    clock: VirtualClock,
+    random: SeededRandom,
+    server: () => Server | undefined,
+    over: "Follow" | "WebSocket" = "Follow",
+  ) {
     this.#clock = clock;
     this.#server = server;
-    this.platform = { clock, random, openHttp: () => this.#openHttp(), onWake: () => () => undefined };
+    const Socket = socketsOf({
+      clock,
+      lateMs: () => this.lateMs,
+      way: (signal) =>
+        this.blocking ? Promise.reject(new Error("simulated: blocked")) : this.#way(signal, signal),
+      onOpened: (socket) => {
+        this.socketCount += 1;
+        this.#sockets.add(socket);
+      },
+      onOver: (socket) => this.#sockets.delete(socket),
+    });
+    this.platform = {
+      clock,
+      random,
+      openHttp: () => this.#openHttp(),
+      onWake: (fn) => {
+        this.#wakers.add(fn);
+        return () => this.#wakers.delete(fn);
+      },
+      ...(over === "WebSocket" ? { webSocket: () => Socket } : {}),
+    };
   }
 
   get openCount(): number {
-    return this.#open.size;
+    return this.#open.size + this.#sockets.size;
+  }
+
+  /** The network may be back. */
+  wake(): void {
+    for (const fn of [...this.#wakers]) fn();
   }
 
   /** The server of these connections is gone without a word. */
   cut(): void {
     for (const passage of [...this.#open]) passage.end(cutFault());
+    for (const socket of [...this.#sockets]) socket.cut();
   }
 
   goSilent(): void {
     this.silent = true;
-    for (const passage of this.#open) passage.dead = true;
+    for (const each of [...this.#open, ...this.#sockets]) each.dead = true;
   }
 
   #openHttp(): HttpClient {
