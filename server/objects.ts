@@ -11,19 +11,36 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
 import { deadlineAfter } from "../runtime/base/deadline.ts";
-import type { CommandDefinition } from "../runtime/base/definition.ts";
+import type {
+  CommandDefinition,
+  MethodDefinition,
+  ObjectDefinition,
+  UnaryDefinition,
+} from "../runtime/base/definition.ts";
+import type { HandlerContext } from "../runtime/base/handlers.ts";
 import { reasonError } from "../runtime/base/errors.ts";
 import type { Log } from "../runtime/base/log.ts";
 import type { Random } from "../runtime/base/random.ts";
 import { onAbort } from "../runtime/base/signals.ts";
 import type { ObjectAnswer, ObjectCall } from "../runtime/hold/holding.ts";
 import { createHost, type Host, insideOf } from "../runtime/hold/host.ts";
+import type { LocalHolding } from "../runtime/hold/local-holding.ts";
 import type { ProvidedMethod } from "../runtime/hold/provider-side.ts";
 import { ProviderSide } from "../runtime/hold/provider-side.ts";
 import { type ObjectCommand, plainRun } from "../runtime/hold/run-call.ts";
 import { markOfError } from "./http/answer-mark.ts";
 import { errorOfThrow } from "./handler-errors.ts";
+import type { Carried } from "./context.ts";
 import type { Guest } from "./entrance.ts";
+import type { Handler } from "./implement.ts";
+import {
+  heldForCall,
+  type ObjectRpc,
+  requestedObject,
+  type RpcHost,
+  rpcsOf,
+  stateValues,
+} from "./object-rpcs.ts";
 import type { Journal, Running } from "./journal/answer.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
 import type { Topics } from "./topic/topics.ts";
@@ -57,17 +74,23 @@ class GuestCall implements ObjectCall {
   /** Its handler was called: the turn is the handler's from then on. */
   began = false;
 
-  constructor(call: WireCall, { member, definition }: ProvidedMethod, guest: Guest, clock: Clock) {
+  constructor(
+    request: Message,
+    carried: Pick<Carried, "requestHeader" | "signal">,
+    { member, definition }: ProvidedMethod,
+    guest: Guest,
+    clock: Clock,
+  ) {
     this.member = member;
     this.definition = definition;
-    this.request = call.request;
+    this.request = request;
     this.callId = guest.call?.id;
     this.tries = guest.call?.lane?.tries ?? 1;
-    const leftMs = call.deadline === undefined ? undefined : call.deadline - clock.monotonic();
+    const leftMs = guest.deadline === undefined ? undefined : guest.deadline - clock.monotonic();
     this.deadline = deadlineAfter(clock, leftMs ?? Number.POSITIVE_INFINITY);
-    this.options = { headers: call.requestHeader };
+    this.options = { headers: carried.requestHeader };
     this.guest = guest;
-    this.waiting = call.signal;
+    this.waiting = carried.signal;
   }
 
   whenOver(): void {
@@ -79,6 +102,7 @@ export class ServerObjects {
   readonly host: Host;
   readonly #parts: ServerObjectsParts;
   readonly #sides = new WeakMap<OpenWire, ProviderSide>();
+  readonly #rpcs = new Map<MethodDefinition, ObjectRpc>();
 
   constructor(parts: ServerObjectsParts) {
     this.#parts = parts;
@@ -93,9 +117,19 @@ export class ServerObjects {
       log,
       ...(readyTimeoutMs === undefined ? {} : { readyTimeoutMs }),
       run: (command) =>
-        command.call instanceof GuestCall ? this.#runOnce(command, command.call) : unkept(command),
+        command.call instanceof GuestCall && command.call.guest.call !== undefined
+          ? this.#runOnce(command, command.call)
+          : unkept(command),
     });
   }
+
+  /** Serves a type, also at its methods' own paths. */
+  serve: Host["serve"] = (type, factory, options) => {
+    this.host.serve(type, factory, options);
+    for (const [definition, rpc] of rpcsOf(type as unknown as ObjectDefinition)) {
+      this.#rpcs.set(definition, rpc);
+    }
+  };
 
   /** Lets a wire hold objects. */
   use(wire: OpenWire): void {
@@ -120,7 +154,7 @@ export class ServerObjects {
   }
 
   async #call(wire: OpenWire, hold: number, name: string, call: WireCall): Promise<WireAnswer> {
-    const { refusal, clock, signsOfLife } = this.#parts;
+    const { refusal } = this.#parts;
     const side = this.#sides.get(wire);
     const holding = side?.holding(hold);
     const method = side?.method(hold, name);
@@ -128,17 +162,84 @@ export class ServerObjects {
     const closed = refusal();
     if (closed !== undefined) return refused(closed, command);
     if (holding === undefined || method === undefined) return refused(reasonError("NOT_READY"), command);
-    const guest = guestOf(call, this.#parts);
-    const { definition, request } = call;
+    return this.#given(method, call.request, call, guestOf(call, this.#parts), () => holding);
+  }
+
+  // At their own paths ------------------------------------------------------------------------------------------------
+
+  /** The methods that the served objects have at paths of their own. */
+  definitions(): Iterable<MethodDefinition> {
+    return this.#rpcs.keys();
+  }
+
+  /** Whether a request is for an object. */
+  has(definition: MethodDefinition): boolean {
+    return this.#rpcs.has(definition);
+  }
+
+  /** What streams a state; undefined for a method that is no object's. */
+  streamOf(definition: MethodDefinition): Handler | undefined {
+    const rpc = this.#rpcs.get(definition);
+    if (rpc === undefined) return undefined;
+    return (_request, context) => {
+      const sender = context as HandlerContext;
+      return stateValues(requestedObject(rpc.type, sender), rpc.member, sender.signal, this.#rpcHost);
+    };
+  }
+
+  /** A call at a path of its own: it holds the object for as long as it lasts. Never rejects. */
+  async unary(
+    definition: UnaryDefinition,
+    request: Message,
+    carried: Carried,
+    guest: Guest,
+  ): Promise<WireAnswer> {
+    const rpc = this.#rpcs.get(definition);
+    const command = definition.kind === "command";
+    if (rpc === undefined || definition.kind === "heartbeat") throw new TypeError("no member of an object");
+    let holding: LocalHolding | undefined;
+    try {
+      const { caller, session } = guest;
+      const { requestHeader, signal } = carried;
+      const wanted = requestedObject(rpc.type, { caller, session, requestHeader, signal });
+      return await this.#given({ member: rpc.member, definition }, request, carried, guest, async () => {
+        holding = await heldForCall(wanted, signal, this.#rpcHost);
+        return holding;
+      });
+    } catch (error) {
+      guest.turn.leave();
+      return refused(ConnectError.from(error), command);
+    } finally {
+      holding?.release();
+    }
+  }
+
+  get #rpcHost(): RpcHost {
+    const { clock, readyTimeoutMs } = this.#parts;
+    return { host: insideOf(this.host), clock, readyTimeoutMs };
+  }
+
+  /** Gives a call to its object when it is its turn. */
+  async #given(
+    method: ProvidedMethod,
+    request: Message,
+    carried: Carried,
+    guest: Guest,
+    holdingOf: () => LocalHolding | Promise<LocalHolding>,
+  ): Promise<WireAnswer> {
+    const { clock, signsOfLife } = this.#parts;
+    const { definition } = method;
     const ending = signsOfLife().of({ definition, request, guest });
     if (ending !== undefined) await ending;
-    const made = new GuestCall(call, method, guest, clock);
-    const forget = onAbort(call.signal, () => holding.forget(made));
+    const made = new GuestCall(request, carried, method, guest, clock);
+    let forget: () => void = () => undefined;
     try {
       await guest.turn.start();
-      return answerOf(await holding.call(made), call);
+      const holding = await holdingOf();
+      forget = onAbort(carried.signal, () => holding.forget(made));
+      return answerOf(await holding.call(made), carried);
     } catch (error) {
-      return refused(ConnectError.from(error), command);
+      return refused(ConnectError.from(error), definition.kind === "command");
     } finally {
       forget();
       if (!made.began) guest.turn.leave();
@@ -199,7 +300,7 @@ export class ServerObjects {
   }
 }
 
-function answerOf(answer: ObjectAnswer, call: WireCall): WireAnswer {
+function answerOf(answer: ObjectAnswer, call: Carried): WireAnswer {
   answer.header?.forEach((value, name) => call.responseHeader.append(name, value));
   answer.trailer?.forEach((value, name) => call.responseTrailer.append(name, value));
   const { mark, repeat, result } = answer;

@@ -250,7 +250,7 @@ export function createServer(options: ServerOptions = {}): Server {
     journal,
     topics,
     signsOfLife: new SignsOfLife(sessions, limits),
-    handler: (definition) => implementations.handler(definition),
+    handler: (definition) => objects.streamOf(definition) ?? implementations.handler(definition),
     replyAgain: (definition) => implementations.replyAgain(definition),
     mayRerun: (definition) => implementations.mayRerun(definition),
     shutdown: shutdown.signal,
@@ -280,10 +280,12 @@ export function createServer(options: ServerOptions = {}): Server {
     random,
   });
   const routing: RouteParts<Guest> = {
-    definitions: () => implementations.definitions(),
+    definitions: () => [...implementations.definitions(), ...objects.definitions()],
     enter: (arrival) => enter(arrival, entrance),
     unary: (definition, request, carried, guest) =>
-      dispatch({ definition, request, carried, guest }, dispatching),
+      objects.has(definition)
+        ? objects.unary(definition, request, carried, guest)
+        : dispatch({ definition, request, carried, guest }, dispatching),
     stream: (definition, request, carried, guest) =>
       follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
     link: { open: openWire, follow: followStream },
@@ -321,7 +323,7 @@ export function createServer(options: ServerOptions = {}): Server {
       return server;
     },
     serve(type, factory, serveOptions) {
-      objects.host.serve(type, factory, serveOptions);
+      objects.serve(type, factory, serveOptions);
       return server;
     },
     host: objects.host,

@@ -146,8 +146,9 @@ export function plainRun(
   let lookAtCount = plainRunsLeast;
   return (command) => {
     const { call, caller, type, key, definition } = command;
+    if (call.callId === undefined) return runPlainly(command, clock, log, transactionOf(command));
     // The same ID for another object or method is another call.
-    const name = `${call.callId ?? ""} ${type.$service.typeName} ${definition.method.name} ${key} ${caller.by ?? ""}`;
+    const name = `${call.callId} ${type.$service.typeName} ${definition.method.name} ${key} ${caller.by ?? ""}`;
     const known = runs.get(name);
     if (known !== undefined) {
       command.joined();

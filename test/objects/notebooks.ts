@@ -74,7 +74,7 @@ export class Notebooks {
   onCount: (context: HandlerContext) => void | Promise<void> = () => undefined;
   onEnd: () => void | Promise<void> = () => undefined;
 
-  constructor(host: Host, options?: ServeOptions<typeof NotebookParamsSchema>) {
+  constructor(host: Pick<Host, "serve">, options?: ServeOptions<typeof NotebookParamsSchema>) {
     host.serve(Notebook, (context) => this.#make(context), options);
   }
 

@@ -1,6 +1,6 @@
 /** Two hosts with a wire between them, in virtual time whatever the wire is. */
 import { expect } from "vitest";
-import { createHost } from "../../runtime/hold/host.ts";
+import { createHost, type Host } from "../../runtime/hold/host.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import type { CodecName } from "../../runtime/wire/handshake.ts";
@@ -11,6 +11,7 @@ import { type ObjectWorld, recordedLog, type World, type WorldOptions } from "./
 
 /** A world whose wire a test may look at, break and slow down. */
 export interface RemoteWorld extends ObjectWorld {
+  readonly holder: Host;
   readonly link: NonNullable<ObjectWorld["link"]>;
   readonly traffic: Traffic;
   /** Both ends of the wire that was opened last. */
