@@ -43,8 +43,9 @@ const turnBytesMost = 1_048_576;
 const packetBytesEnough = 262_144;
 /** A wire does not say when there is room: it is looked at this often while something waits. */
 const lookEveryMs = 20;
-/** What is around an item in its packet. */
-const aroundItemBytes = 1_024;
+/** What is around an item in its packet, at most and about. */
+const aroundItemBytesMost = 1_024;
+const aroundItemBytes = 64;
 
 /** Lets a wire carry streams of the server's services. */
 export function wireStreams(parts: WireStreamParts): (wire: OpenWire) => void {
@@ -238,6 +239,6 @@ class WireStreams {
 /** A larger one would end the wire, and every stream on it. */
 function fittingBytes({ kind }: ServerMessage): number {
   const bytes = kind.case === "item" && kind.value.item !== undefined ? payloadBytes(kind.value.item) : 0;
-  if (bytes <= packetBytesMost - aroundItemBytes) return bytes;
+  if (bytes <= packetBytesMost - aroundItemBytesMost) return bytes + aroundItemBytes;
   throw serverError("TOO_LARGE", `an item of the stream has ${bytes} bytes`);
 }

@@ -200,6 +200,7 @@ it("a reader that takes nothing holds up no other, and goes on where it was", as
   expect([slow.lost, slow.restarts, slow.states]).toEqual([0, 0, ["connecting", "open"]]);
   expect([world.asked.now, world.net.socketCount]).toEqual([2, 1]);
   const before = world.asked.count;
+  expect(before).toBe(3); // one follow for each, and one more for the slow one
   world.publish();
   await world.clock.advance();
   expect([slow.got.at(-1), world.asked.count]).toEqual([1_001, before]);
