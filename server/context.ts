@@ -25,12 +25,33 @@ export interface ContextParts {
   readonly clock: Clock;
 }
 
-/** Makes the context of a handler; `signal` in place of the carrier's for what outlives its try. */
+/**
+ * Makes the context of a handler; `run` in place of the carrier's signal for what outlives its try. What a carrier or
+ * a run makes only when somebody looks at it, most handlers never look at.
+ */
 export function createContext(
   parts: ContextParts,
   carried: Carried,
-  signal = carried.signal,
+  run: Pick<Carried, "signal"> = carried,
 ): Omit<CommandContext, "mayHaveRun" | "transaction"> {
-  const { requestHeader, responseHeader, responseTrailer } = carried;
-  return { ...parts, signal, requestHeader, responseHeader, responseTrailer };
+  return {
+    caller: parts.caller,
+    session: parts.session,
+    deadline: parts.deadline,
+    callId: parts.callId,
+    log: parts.log,
+    clock: parts.clock,
+    get signal() {
+      return run.signal;
+    },
+    get requestHeader() {
+      return carried.requestHeader;
+    },
+    get responseHeader() {
+      return carried.responseHeader;
+    },
+    get responseTrailer() {
+      return carried.responseTrailer;
+    },
+  };
 }

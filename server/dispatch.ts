@@ -158,7 +158,7 @@ async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promi
   try {
     await guest.turn.start();
     await run.begin?.();
-    const context = createContext(contextParts(guest, parts), carried, run.signal);
+    const context = createContext(contextParts(guest, parts), carried, run);
     parts.signsOfLife.beat(call);
     const handler = parts.handler(definition);
     if (run.transaction === undefined) return toMessage(await handler(request, context));
@@ -166,7 +166,7 @@ async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promi
     const { mayHaveRun = false } = run;
     const reply = await handler(
       request,
-      { ...context, mayHaveRun, transaction: transaction.use },
+      Object.assign(context, { mayHaveRun, transaction: transaction.use }),
       guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id },
     );
     return transaction.messageOf(reply) ?? toMessage(reply);

@@ -148,7 +148,7 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
   const scope = new StreamScope({ ...parts, after: undefined, signal: stop.signal });
   let source: AsyncIterator<Message> | undefined;
   try {
-    const context = createContext(contextParts(guest, parts), carried, stop.signal);
+    const context = createContext(contextParts(guest, parts), carried, stop);
     const { follow: followTopic, numbered } = scope;
     const returned = await parts.handler(definition)(call.request, {
       ...context,

@@ -9,8 +9,26 @@ export interface Random {
   fraction(): number;
 }
 
+/** Bytes that were asked for and not given out yet: one question of the system costs more than a hundred IDs. */
+const poolBytes = 4_096;
+let pool = new Uint8Array(0);
+let poolAt = 0;
+
+/** Each byte is given out once, and is not kept. */
+function fromPool(count: number): Uint8Array<ArrayBuffer> {
+  if (count > poolBytes / 16) return crypto.getRandomValues(new Uint8Array(count));
+  if (poolAt + count > pool.length) {
+    pool = crypto.getRandomValues(new Uint8Array(poolBytes));
+    poolAt = 0;
+  }
+  const bytes = pool.slice(poolAt, poolAt + count);
+  pool.fill(0, poolAt, poolAt + count);
+  poolAt += count;
+  return bytes;
+}
+
 /** The system's source of chance. */
 export const systemRandom: Random = {
-  bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+  bytes: fromPool,
   fraction: () => Math.random(),
 };

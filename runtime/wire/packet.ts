@@ -13,7 +13,7 @@ import { CodecError } from "../codec/codec-error.ts";
 import type { Codec, Plain } from "../codec/codec.ts";
 import { PackedPlain } from "../codec/packed-plain.ts";
 import { fillSlot, openSlot } from "../codec/slot.ts";
-import { packetBytesAim, packetMessageCountMost } from "./wire.ts";
+import { packetBytesAim, packetMessageCountAim } from "./wire.ts";
 
 /** Some messages as one packet. */
 export function writePacket<Desc extends DescMessage>(
@@ -92,7 +92,9 @@ export class PacketQueue<Desc extends DescMessage> {
    */
   add(message: MessageShape<Desc>): void {
     this.#waiting.push(this.#codec.shape(this.#desc, message));
-    this.#batch.mark();
+    // In a turn with much to say the other end begins with its first part while the rest is made.
+    if (this.#waiting.length >= packetMessageCountAim) this.flush();
+    else this.#batch.mark();
   }
 
   /** Sends what waits, now: before a close, and for who cannot wait for the turn's end. */
@@ -100,11 +102,7 @@ export class PacketQueue<Desc extends DescMessage> {
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
     this.#waiting = [];
-    if (waiting.length <= packetMessageCountMost) this.#sendAimed(waiting);
-    else
-      for (let at = 0; at < waiting.length; at += packetMessageCountMost) {
-        this.#sendAimed(waiting.slice(at, at + packetMessageCountMost));
-      }
+    this.#sendAimed(waiting);
   }
 
   /** Halves a packet that came out too large, down to messages that go alone. */

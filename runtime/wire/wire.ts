@@ -37,5 +37,5 @@ export interface Wire {
 export const packetBytesMost: number = 4 * 1_048_576 + 65_536;
 /** A sender begins a new packet at this size; a message that is larger goes alone. */
 export const packetBytesAim = 1_048_576;
-/** And at this many messages. */
-export const packetMessageCountMost = 1_000;
+/** And at this many messages: a turn that says more is sent in parts, so that both ends work at once. */
+export const packetMessageCountAim = 128;

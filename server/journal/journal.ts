@@ -271,7 +271,9 @@ class StoredJournal implements Journal {
     let ending: Ending;
     try {
       const running: Running = {
-        signal: run.signal,
+        get signal() {
+          return run.signal;
+        },
         mayHaveRun,
         begin: () => effects.begin(),
         transaction: (write) => effects.transaction(write),

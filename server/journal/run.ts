@@ -22,7 +22,9 @@ export type MakeAnswer = (first: boolean) => Answer;
 export class Run {
   /** What the run is for, compared with what later tries ask for. */
   readonly request: Compared;
-  readonly #controller = new AbortController();
+  /** Made when somebody looks at the signal. */
+  #controller: AbortController | undefined;
+  #aborted: ConnectError | undefined;
   readonly #limit: Timer;
   /** The oldest first. */
   readonly #waiters = new Set<Waiter>();
@@ -43,11 +45,16 @@ export class Run {
 
   /** The handler's signal. */
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
+    }
     return this.#controller.signal;
   }
 
   abort(reason: ConnectError): void {
-    this.#controller.abort(reason);
+    this.#aborted ??= reason;
+    this.#controller?.abort(reason);
   }
 
   /** Waits for the outcome until `waiting` aborts or newer tries need the place. */

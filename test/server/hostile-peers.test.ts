@@ -79,7 +79,7 @@ test.each([
   [
     "an upgrade that nobody takes",
     "GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n",
-    "501",
+    "404",
   ],
 ])("a request with %s is refused by name, and the process lives", async (_what, text, status) => {
   const peer = socket();

@@ -124,7 +124,11 @@ let clock: VirtualClock;
 let server: Server;
 let now = 0;
 
-function start(follow?: TallyHandlers["follow"]): void {
+type Follow = (
+  ...args: Parameters<TallyHandlers["follow"]>
+) => ReturnType<TallyHandlers["follow"]> | undefined;
+
+function start(follow?: Follow): void {
   const made = createServer({ clock, store: memoryStore({ clock, random: systemRandom }) });
   const counted: TallyHandlers["follow"] = (request, context) => {
     now += 1;
