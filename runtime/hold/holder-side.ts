@@ -80,7 +80,10 @@ export class HolderSide implements Provider {
     const wire = new WireHolds(end, calls, this.#parts.clock);
     end.onClose((cause) => this.#closed(wire, cause));
     if (this.#wire === undefined) this.#use(wire);
-    else this.#next = wire;
+    else {
+      this.#next = wire;
+      this.#wire.leave();
+    }
   }
 
   #use(wire: WireHolds): void {

@@ -3,22 +3,27 @@
  *
  * Source: design "Held objects: Drops and re-holds".
  */
-import type { ConnectError } from "@connectrpc/connect";
+import { Code, type ConnectError } from "@connectrpc/connect";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import type { Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Have, MemberValue, Payload, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Clock } from "../base/clock.ts";
+import { HoldfastError } from "../base/errors.ts";
+import { serverError } from "../base/server-reasons.ts";
 import { shapedChange, shapedValue } from "../delta/to-wire.ts";
 import { wholeChange } from "../delta/join.ts";
 import type { Change } from "../delta/operation.ts";
 import { toLinkError } from "../wire/link-error.ts";
-import { payloadOfPlain } from "../wire/packet.ts";
+import { payloadBytes, payloadOfPlain } from "../wire/packet.ts";
 import type { ServerEnd } from "../wire/server-end.ts";
 import type { Binding, BoundState, Holder, HoldingFailure } from "./holding.ts";
 import type { LocalHolding } from "./local-holding.ts";
 import { asWireError } from "./failure.ts";
 import type { SlowFrames, SlowHolder } from "./slow-frames.ts";
 import type { WireLayout, WireLayouts } from "./wire-layouts.ts";
+
+/** Bytes of an object's states in one binding, and of one change: what fits a packet beside what it says else. */
+const valueBytesMost = 4 * 1_048_576;
 
 /** What the holds of one wire share. */
 export interface ProvidedWire {
@@ -47,6 +52,8 @@ export class ProvidedHold implements Holder, SlowHolder {
   #layout: WireLayout | undefined;
   #holding: LocalHolding | undefined;
   #released = false;
+  /** It was told that its object is failed, though the object is not. */
+  #unwritable = false;
 
   constructor(parts: ProvidedHoldParts) {
     this.#parts = parts;
@@ -80,6 +87,7 @@ export class ProvidedHold implements Holder, SlowHolder {
   // What the object says ----------------------------------------------------------------------------------------------
 
   loading(): void {
+    this.#unwritable = false;
     this.#parts.slow.forget(this);
     this.#say({ case: "loading", value: { $typeName: "holdfast.link.v1.Loading", hold: this.#parts.id } });
   }
@@ -100,6 +108,10 @@ export class ProvidedHold implements Holder, SlowHolder {
   }
 
   bound(binding: Binding): void {
+    this.#written(() => this.#bound(binding));
+  }
+
+  #bound(binding: Binding): void {
     const { layouts, slow, definition, type, id } = this.#parts;
     slow.forget(this);
     const layout = layouts.of(definition, binding.variant, type);
@@ -109,6 +121,7 @@ export class ProvidedHold implements Holder, SlowHolder {
     const states = layout.states.map(({ name, desc }, place) =>
       this.#value(binding.states.get(name), desc, known?.versions[place]),
     );
+    assertFits(states.map(({ kind }) => (kind.case === "value" ? kind.value : undefined)));
     const unchanged = known !== undefined && states.every(({ kind }) => kind.case === "unchanged");
     this.#say({
       case: "bound",
@@ -137,11 +150,32 @@ export class ProvidedHold implements Holder, SlowHolder {
     const place = this.#layout?.places.get(member);
     const desc = place === undefined ? undefined : this.#layout?.states[place]?.desc;
     if (place === undefined || desc === undefined) return;
-    const payload = payloadOfPlain(shapedChange(end.codec, desc, change, writeError));
-    this.#say({
-      case: "frame",
-      value: { $typeName: "holdfast.link.v1.Frame", hold: id, member: place, change: payload },
+    this.#written(() => {
+      const payload = payloadOfPlain(shapedChange(end.codec, desc, change, writeError));
+      assertFits([payload]);
+      this.#say({
+        case: "frame",
+        value: { $typeName: "holdfast.link.v1.Frame", hold: id, member: place, change: payload },
+      });
     });
+  }
+
+  /** A value that no wire can carry fails this holder alone, and for good. */
+  #written(write: () => void): void {
+    if (this.#unwritable) return;
+    try {
+      write();
+    } catch (error) {
+      this.#unwritable = true;
+      const cause =
+        error instanceof HoldfastError
+          ? error
+          : new HoldfastError("a state of the object cannot be written to a wire", {
+              code: Code.Internal,
+              cause: error,
+            });
+      this.failed({ cause, retryAt: undefined });
+    }
   }
 
   #value(
@@ -164,6 +198,19 @@ export class ProvidedHold implements Holder, SlowHolder {
     if (this.#released) return;
     this.#parts.end.send({ $typeName: "holdfast.link.v1.ServerMessage", kind });
   }
+}
+
+/** A larger one would end the wire at each binding. */
+function assertFits(payloads: readonly (Payload | undefined)[]): void {
+  const bytes = payloads.reduce(
+    (sum, payload) => sum + (payload === undefined ? 0 : payloadBytes(payload)),
+    0,
+  );
+  if (bytes <= valueBytesMost) return;
+  throw serverError(
+    "TOO_LARGE",
+    `the object's states have ${bytes} bytes, more than ${valueBytesMost} go over a wire`,
+  );
 }
 
 function sameActivation(have: Have | undefined, binding: Binding): boolean {

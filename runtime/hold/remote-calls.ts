@@ -57,6 +57,8 @@ export class RemoteCalls {
   /** Those that have no room on the wire yet. */
   readonly #queue = new Set<Sending>();
   #sentCount = 0;
+  /** Nothing new is sent; called when all that was sent is answered. */
+  #leaving: (() => void) | undefined;
 
   constructor(parts: RemoteCallsParts) {
     this.#parts = parts;
@@ -68,9 +70,15 @@ export class RemoteCalls {
       let ofHold = this.#byHold.get(hold);
       if (ofHold === undefined) this.#byHold.set(hold, (ofHold = new Map<ObjectCall, Sending>()));
       ofHold.set(call, sending);
-      if (this.#queue.size > 0 || this.#sentCount >= objectCallsMost) this.#queue.add(sending);
+      if (this.#queue.size > 0 || !this.#hasRoom) this.#queue.add(sending);
       else this.#send(sending);
     });
+  }
+
+  /** Sends nothing new; `done` is called when what was sent is answered. */
+  leave(done: () => void): void {
+    this.#leaving = done;
+    if (this.#sentCount === 0) done();
   }
 
   /** Whether the call has not left. */
@@ -188,14 +196,19 @@ export class RemoteCalls {
     sending.faults += 1;
     const ownMs = backoffMs(sending.faults, timing.firstWaitMs, timing.waitMsMost, random);
     sending.timer = clock.timer(Math.max(ownMs, retryDelayMs(error) ?? 0), () => {
-      if (this.#sentCount >= objectCallsMost) this.#queue.add(sending);
-      else this.#send(sending);
+      if (this.#hasRoom) this.#send(sending);
+      else this.#queue.add(sending);
     });
   }
 
+  get #hasRoom(): boolean {
+    return this.#leaving === undefined && this.#sentCount < objectCallsMost;
+  }
+
   #next(): void {
+    if (this.#leaving !== undefined && this.#sentCount === 0) this.#leaving();
     for (const sending of this.#queue) {
-      if (this.#sentCount >= objectCallsMost) return;
+      if (!this.#hasRoom) return;
       this.#queue.delete(sending);
       this.#send(sending);
     }

@@ -120,6 +120,11 @@ export class WireHolds {
     return id !== undefined && this.#calls.keeps(id, call);
   }
 
+  /** Another wire is there: this one ends as soon as what was sent on it is answered. */
+  leave(): void {
+    this.#calls.leave(() => this.end.close());
+  }
+
   /** The wire is gone: tells each object. */
   drop(cause: ConnectError): void {
     const objects = [...this.#ids.keys()];

@@ -21,7 +21,7 @@ import { gate, Notebooks } from "./notebooks.ts";
 import { memoryPipe } from "./pipes.ts";
 import { remoteKind } from "./remote-world.ts";
 import { failing, holdNotes, kept, outcomeOf, statesOf } from "./suite.ts";
-import { linkedWorlds, remoteWorlds } from "./world.ts";
+import { linkedWorlds, remoteWorlds, serverWorlds } from "./world.ts";
 
 describe.each(linkedWorlds)("in $name", (kind) => {
   it("a drop makes every reference loading, and the next connect makes all live, with the values of then", async () => {
@@ -306,3 +306,43 @@ it("a host in the middle holds from one side and serves to the other", async () 
   expect(notes.title.value.text).toBe("farther");
   await near.close();
 });
+
+it.each(serverWorlds)(
+  "in $name: a wire that the server asks to leave is left with nothing lost",
+  async (kind) => {
+    await using world = await kind.create();
+    const notebooks = new Notebooks(world.provider);
+    const done = gate();
+    notebooks.onCount = () => done.passed;
+    const notes = holdNotes(world);
+    await world.settle();
+    const slow = notes.count({ text: "" }, { timeoutMs: 3_600_000 });
+    // A session without a sign is gone, and its wire has to be opened anew.
+    for (let count = 0; world.traffic.openCount < 2 && count < 40; count++) await world.clock.advance(5_000);
+    expect(world.traffic.openCount).toBe(2);
+    expect(notes.$state.value.kind).toBe("live");
+    const later = [notes.poke({ text: "made meanwhile" }), notes.add({ text: "milk" })];
+    await world.settle();
+    expect(notebooks.calls).toEqual(["count "]);
+    done.open();
+    await world.settle();
+    await Promise.all([slow, ...later]);
+    expect(notebooks.calls).toEqual(["count ", "poke made meanwhile", "milk"]);
+    expect(world.traffic.openCount).toBe(1);
+  },
+);
+
+it.each(remoteWorlds)(
+  "in $name: a state too large for a wire fails its holder, and the wire lives",
+  async (kind) => {
+    await using world = await kind.create();
+    const content = state(DocumentContentSchema, { text: "x".repeat(5 * 1_048_576) });
+    world.provider.serve(Document, () => ({ content, write: () => ({}) }));
+    new Notebooks(world.provider);
+    const document = world.holder.hold(Document, { id: "1" });
+    const notes = holdNotes(world);
+    await world.settle();
+    expect(document.$state.value).toMatchObject({ kind: "failed", cause: failing({ reason: "TOO_LARGE" }) });
+    expect(notes.$state.value.kind).toBe("live");
+  },
+);
