@@ -18,7 +18,9 @@ it.skipIf(version === undefined)(
       const folder = join(packed.folder, "../with-other-connect");
       mkdirSync(folder);
       writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-      cpSync(join(root, "examples/board"), join(folder, "board"), { recursive: true });
+      for (const name of ["board", "notebook"]) {
+        cpSync(join(root, "examples", name), join(folder, name), { recursive: true });
+      }
       const connect = ["@connectrpc/connect", "@connectrpc/connect-node"].map(
         (name) => `${name}@${version ?? ""}`,
       );
