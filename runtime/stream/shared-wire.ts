@@ -59,7 +59,7 @@ export class SharedWire {
   }
 
   /** Whether a WebSocket is worth trying now. */
-  get usable(): boolean {
+  isUsable(): boolean {
     return this.#env.webSocket() !== undefined && this.#env.clock.monotonic() >= this.#blockedUntil;
   }
 

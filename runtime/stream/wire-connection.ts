@@ -131,7 +131,7 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
 
   close(broken: boolean): void {
     const { shared, opening } = this.#parts;
-    const { reason } = opening.signal;
+    const reason: unknown = opening.signal.reason;
     const streams = this.#streams;
     this.#own?.close(broken);
     if (streams !== undefined) {
@@ -186,7 +186,7 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
 
   async #open(): Promise<void> {
     const { shared, followed, opening, openOwn } = this.#parts;
-    if (shared.usable) {
+    if (shared.isUsable()) {
       try {
         const { streams, header } = await shared.join(
           opening.token,
@@ -199,7 +199,7 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
         this.#follow(streams, opening.after);
         return;
       } catch (error) {
-        if (shared.usable || opening.signal.aborted) throw error;
+        if (shared.isUsable() || opening.signal.aborted) throw error;
       }
     }
     this.#own = openOwn();

@@ -94,9 +94,10 @@ class WireStreams {
     }
     const served: Served = { number, stop: new AbortController(), opened: undefined, leave: () => undefined };
     this.#open.set(number, served);
-    served.leave = this.#parts.enroll((afterMs) =>
+    const seat = this.#parts.enroll((afterMs) =>
       this.#end(served, endMessage({ stream: number, again: true, afterMs: Math.round(afterMs) })),
-    ).leave;
+    );
+    served.leave = () => seat.leave();
     void this.#begin(served, follow);
   }
 
@@ -202,14 +203,14 @@ class WireStreams {
     }
   }
 
-  #items(served: Served, { errorOf }: OpenedStream, batch: ItemBatch): number {
+  #items(served: Served, opened: OpenedStream, batch: ItemBatch): number {
     let messages: readonly ServerMessage[];
     let bytes = 0;
     try {
       messages = batch.messages(this.#wire.end.codec, served.number);
       for (const message of messages) bytes += fittingBytes(message);
     } catch (error) {
-      this.#failed(served, errorOf(error));
+      this.#failed(served, opened.errorOf(error));
       return 0;
     }
     for (const message of messages) this.#wire.end.send(message);

@@ -77,7 +77,7 @@ function counted(): { readonly Socket: WebSocketMaker; readonly made: () => numb
       made += 1;
     }
   }
-  return { Socket: Socket as unknown as WebSocketMaker, made: () => made };
+  return { Socket, made: () => made };
 }
 
 interface Page {

@@ -108,5 +108,5 @@ export function socketsOf(net: SocketNet): WebSocketMaker {
     constructor(_url: string, protocols: readonly string[]) {
       super(net, protocols);
     }
-  } as unknown as WebSocketMaker;
+  };
 }

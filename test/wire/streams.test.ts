@@ -107,7 +107,7 @@ class Client {
   of(stream: number): readonly string[] {
     return this.got.flatMap((kind) => {
       const named = kind.value !== undefined && "stream" in kind.value && kind.value.stream === stream;
-      return named ? [kind.case ?? ""] : [];
+      return named ? [kind.case] : [];
     });
   }
 
