@@ -445,6 +445,29 @@ describe("the sign-in", () => {
     ]);
   });
 
+  it("of another person is never used for a stream of this one", async () => {
+    let by = "ada";
+    const callers: string[] = [];
+    await using world = await socketWorld({
+      link: { token: () => by },
+      server: { authenticate: ({ token }) => ({ by: token ?? "nobody" }) },
+      follow: (_, { caller }) => {
+        callers.push(caller.by ?? "");
+        return undefined as never;
+      },
+    });
+    const before = world.read();
+    await world.clock.advance(5_000);
+    by = "eve";
+    world.link.signIn();
+    const after = world.read();
+    await world.clock.advance(5_000);
+    world.publish();
+    await world.clock.advance();
+    expect(callers).toEqual(["ada", "eve", "eve"]);
+    expect([before.got, after.got, world.net.socketCount]).toEqual([[1], [1], 2]);
+  });
+
   it("that one stream is refused for is renewed on a new socket, and the others come over", async () => {
     await using world = await socketWorld({
       link: { token: ({ rejected }) => (rejected === undefined ? "old" : "new") },
