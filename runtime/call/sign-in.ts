@@ -58,6 +58,11 @@ export class SignIn {
     return this.#source !== undefined;
   }
 
+  /** Counts the sign-ins that the program has told of: within one of them, all tokens are one person's. */
+  get person(): number {
+    return this.#person;
+  }
+
   /**
    * The token for a try.
    *

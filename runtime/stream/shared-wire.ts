@@ -37,6 +37,8 @@ export interface Joined {
 }
 
 interface Standing extends Joined {
+  /** Whose token it was signed in with. */
+  readonly person: number;
   token: string | undefined;
 }
 
@@ -85,9 +87,12 @@ export class SharedWire {
   async join(token: string | undefined, idleMs: number, signal: AbortSignal): Promise<Joined> {
     for (;;) {
       const standing = this.#standing;
-      if (standing !== undefined && standing.streams.idleMs <= idleMs) return standing;
-      // The server gives its signs as often as the wire asks for: this stream needs more.
-      if (standing !== undefined) this.retire(standing.streams);
+      if (standing !== undefined) {
+        const { person, streams } = standing;
+        // The server gives its signs as often as the wire asked for, and serves who signed in on it.
+        if (person === this.#env.signIn.person && streams.idleMs <= idleMs) return standing;
+        this.retire(streams);
+      }
       await untilAborted(this.#dialing(token), signal);
     }
   }
@@ -162,6 +167,7 @@ export class SharedWire {
     const { clock, log, timing, linkId, format, session, build, anonymous, url } = this.#env;
     const Socket = this.#env.webSocket();
     if (Socket === undefined) throw fault("connect-failed", "there is no WebSocket here");
+    const { person } = this.#env.signIn;
     const protocol = subprotocolOf(format);
     const socket = new Socket(`${url.replace(/^http/, "ws")}/${wirePath}`, [protocol]);
     await opened(socket, protocol, signal);
@@ -176,19 +182,24 @@ export class SharedWire {
     await sayHello(wire, hello, {
       ...{ clock, log, signal, waitMs: timing.connectWaitMs },
       opened: (end, welcome) => {
-        standing = this.#stands(end, welcome, idleMs, token);
+        standing = this.#stands(end, welcome, idleMs, { token, person });
       },
     });
     if (standing === undefined) throw fault("cut", "the WebSocket closed at once");
     return standing;
   }
 
-  #stands(end: ClientEnd, welcome: Welcome, idleMs: number, token: string | undefined): Standing {
+  #stands(
+    end: ClientEnd,
+    welcome: Welcome,
+    idleMs: number,
+    sender: Pick<Standing, "token" | "person">,
+  ): Standing {
     const streams = new WireStreams(end, idleMs);
-    const standing: Standing = { streams, token, header: headerOf(welcome, welcome.nowMs) };
+    const standing: Standing = { streams, ...sender, header: headerOf(welcome, welcome.nowMs) };
     this.#standing = standing;
     this.#closeRetired();
-    this.#env.heard(standing.header, token);
+    this.#env.heard(standing.header, sender.token);
     end.onNow((nowMs) => this.#env.heard(headerOf(welcome, nowMs), standing.token));
     end.onLeave((afterMs) => {
       this.retire(streams);
