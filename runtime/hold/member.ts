@@ -5,6 +5,7 @@
  * Source: design "Held objects: Reference state".
  */
 import type { Message } from "@bufbuild/protobuf";
+import type { Timer } from "../base/clock.ts";
 import type { Member } from "../base/objects.ts";
 
 /** What the reference has of a state at this moment. */
@@ -19,6 +20,8 @@ export interface MemberOwner {
   reading(name: string): MemberReading;
   /** What a read says before the first value. */
   notReady(name: string): Error;
+  /** Keeps the program alive until it is cancelled. */
+  awake(): Timer;
 }
 
 export class HeldMember implements Member<Message> {
@@ -52,7 +55,10 @@ export class HeldMember implements Member<Message> {
   };
 
   [Symbol.asyncIterator](): AsyncIterator<Message, undefined> {
-    const watch = new Watch((ended) => this.#watches.delete(ended));
+    const watch = new Watch(
+      (ended) => this.#watches.delete(ended),
+      () => this.#owner.awake(),
+    );
     const reading = this.#owner.reading(this.#name);
     if (reading.kind === "error") watch.fail(reading.error);
     else {
@@ -112,22 +118,29 @@ interface Reader {
 
 const done: Step = { done: true, value: undefined };
 
-/** One loop over a state: holds the newest value that the loop has not taken. */
+/**
+ * One loop over a state: holds the newest value that the loop has not taken. A wire keeps no program alive, and
+ * reconnects in the background; a program that waits in a loop must not end for that.
+ */
 class Watch implements AsyncIterator<Message, undefined> {
   readonly #gone: (watch: Watch) => void;
+  readonly #stayAwake: () => Timer;
+  #awake: Timer | undefined;
   #begun = false;
   #waiting: Message | undefined;
   #ending: { readonly error: Error | undefined } | undefined;
   readonly #readers: Reader[] = [];
 
-  constructor(gone: (watch: Watch) => void) {
+  constructor(gone: (watch: Watch) => void, stayAwake: () => Timer) {
     this.#gone = gone;
+    this.#stayAwake = stayAwake;
   }
 
   offer(value: Message): void {
     if (this.#ending !== undefined) return;
     this.#begun = true;
     const reader = this.#readers.shift();
+    if (this.#readers.length === 0) this.#awake?.cancel();
     if (reader === undefined) this.#waiting = value;
     else reader.resolve({ done: false, value });
   }
@@ -148,6 +161,7 @@ class Watch implements AsyncIterator<Message, undefined> {
     if (this.#ending !== undefined) return;
     this.#ending = { error };
     if (!keep) this.#waiting = undefined;
+    this.#awake?.cancel();
     this.#gone(this);
     const first = error === undefined ? undefined : this.#readers.shift();
     if (error !== undefined && first !== undefined) {
@@ -164,6 +178,7 @@ class Watch implements AsyncIterator<Message, undefined> {
       return Promise.resolve({ done: false, value });
     }
     if (this.#ending === undefined) {
+      if (this.#readers.length === 0) this.#awake = this.#stayAwake();
       return new Promise((resolve, reject) => this.#readers.push({ resolve, reject }));
     }
     // An error is told once; then it has ended.

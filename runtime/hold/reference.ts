@@ -13,8 +13,8 @@
 import { clone, create, type Message } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
-import type { Clock } from "../base/clock.ts";
-import type { Timing } from "../base/constants.ts";
+import type { Clock, Timer } from "../base/clock.ts";
+import { foreignTimeoutMsMost, type Timing } from "../base/constants.ts";
 import { chooseBudgetMs } from "../base/deadline.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import { HoldfastError, reasonError } from "../base/errors.ts";
@@ -234,6 +234,16 @@ export class ReferenceCore implements Holder, MemberOwner {
       "NOT_READY",
       `${name} of ${this.#parts.definition.$service.typeName} has no value yet`,
     );
+  }
+
+  awake(): Timer {
+    const { clock } = this.#parts;
+    let timer: Timer;
+    const again = (): void => {
+      timer = clock.timer(foreignTimeoutMsMost, again);
+    };
+    again();
+    return { cancel: () => timer.cancel() };
   }
 
   #stateNames(): readonly string[] {
