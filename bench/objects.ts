@@ -71,12 +71,12 @@ async function connected(
   const [mine, theirs] = memoryPair();
   const counts = counted(mine);
   to.accept(theirs, nobody);
-  const { opened, closed, close } = from.connect(mine, { codec });
-  await opened;
+  const connection = from.connect(mine, { codec });
+  await connection.opened;
   return Object.assign(counts, {
     async close() {
-      close();
-      await closed;
+      connection.close();
+      await connection.closed;
     },
   });
 }

@@ -126,7 +126,7 @@ export class ServerObjects {
   /** Serves a type, also at its methods' own paths. */
   serve: Host["serve"] = (type, factory, options) => {
     this.host.serve(type, factory, options);
-    for (const [definition, rpc] of rpcsOf(type as unknown as ObjectDefinition)) {
+    for (const [definition, rpc] of rpcsOf(type)) {
       this.#rpcs.set(definition, rpc);
     }
   };

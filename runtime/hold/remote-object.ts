@@ -123,7 +123,7 @@ export class RemoteObject {
       change.kind === "value" ? { version, value: change.value } : { version, failure: change.failure },
     );
     for (const sharer of [...this.#sharers]) {
-      if (this.#last !== last || this.#state.kind !== "bound") return;
+      if (this.#last !== last || this.state !== "bound") return;
       if (sharer.opened && this.#sharers.has(sharer)) sharer.holder.changed(state.name, change);
     }
   }

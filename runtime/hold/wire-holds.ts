@@ -5,7 +5,7 @@
  * Source: design "Held objects: Drops and re-holds".
  */
 import { create } from "@bufbuild/protobuf";
-import { ConnectError } from "@connectrpc/connect";
+import type { ConnectError } from "@connectrpc/connect";
 import {
   type Bound,
   type ClientMessage,

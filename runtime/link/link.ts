@@ -130,12 +130,10 @@ export class Link implements Calls, Holds, AsyncDisposable {
   }
 
   /** See {@link Holds.hold}. Needs a wire: a browser's link is given one, see `holdfast/web/wire`. */
-  readonly hold: Holds["hold"] = ((...taken: Parameters<Holds["hold"]>) =>
-    this.#holds().hold(...taken)) as Holds["hold"];
+  readonly hold: Holds["hold"] = (...taken: Parameters<Holds["hold"]>) => this.#holds().hold(...taken);
 
   /** See {@link Holds.get}. */
-  readonly get: Holds["get"] = (async (...taken: Parameters<Holds["get"]>) =>
-    this.#holds().get(...taken)) as Holds["get"];
+  readonly get: Holds["get"] = async (...taken: Parameters<Holds["get"]>) => this.#holds().get(...taken);
 
   /**
    * The person has signed in, or is another one: the token source is asked again at the next try. On a

@@ -78,11 +78,11 @@ describe.each(linkedWorlds)("in $name", (kind) => {
     await world.link.drop();
     notebooks.last.title.fail(new ConnectError("no title", Code.DataLoss));
     await world.link.connect();
-    expect(() => notes.title.value).toThrow(failing({ code: Code.DataLoss }) as Error);
+    expect(() => notes.title.value).toThrow(failing({ code: Code.DataLoss }));
     expect(notes.entries.value.entries).toEqual([]);
     await world.link.drop();
     await world.link.connect();
-    expect(() => notes.title.value).toThrow(failing({ code: Code.DataLoss }) as Error);
+    expect(() => notes.title.value).toThrow(failing({ code: Code.DataLoss }));
   });
 
   it("a call that waits through drops has one deadline, and names what keeps it", async () => {
