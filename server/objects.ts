@@ -11,12 +11,7 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
 import { deadlineAfter } from "../runtime/base/deadline.ts";
-import type {
-  CommandDefinition,
-  MethodDefinition,
-  ObjectDefinition,
-  UnaryDefinition,
-} from "../runtime/base/definition.ts";
+import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import type { HandlerContext } from "../runtime/base/handlers.ts";
 import { reasonError } from "../runtime/base/errors.ts";
 import type { Log } from "../runtime/base/log.ts";
