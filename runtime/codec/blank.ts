@@ -1,5 +1,6 @@
 import { create, type DescField, type DescMessage, type DescOneof } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
+import { fillMembers, fillsOf, type Fill } from "./fill-sites.ts";
 import type { Fields } from "./presence.ts";
 
 // What `create` makes, but made in one go with the values that were read: each member is set once and always
@@ -12,6 +13,8 @@ export interface Blank {
   /** About what one takes in memory, with its members at their most expensive default. */
   readonly bytes: number;
   readonly Start: Start;
+  /** Set the members of one, once it has begun. */
+  readonly fills: readonly Fill[];
 }
 
 /** Makes the beginning of a message of one type. */
@@ -29,7 +32,18 @@ const memberBytes = 8;
 /** What a member that is not set makes besides its own place. */
 const unsetBytes = { absent: 0, zero: 0, list: 32, map: 56, oneof: 40 };
 
+/** Shared by all codecs, since places to learn at are few. */
+const blanks = new WeakMap<DescMessage, Blank>();
+
 export function blankOf(desc: DescMessage): Blank {
+  const known = blanks.get(desc);
+  if (known !== undefined) return known;
+  const blank = newBlank(desc);
+  blanks.set(desc, blank);
+  return blank;
+}
+
+function newBlank(desc: DescMessage): Blank {
   const example = create(desc);
   const members = desc.members.map((member) => ({
     localName: member.localName,
@@ -40,6 +54,7 @@ export function blankOf(desc: DescMessage): Blank {
     typeName: desc.typeName,
     members,
     bytes: members.reduce((sum, { unset }) => sum + memberBytes + unsetBytes[unset], objectBytes),
+    fills: fillsOf(desc.members.map((member) => member.localName)),
     Start: startOf(Object.getPrototypeOf(example) as object),
   };
 }
@@ -63,16 +78,18 @@ function startOf(prototype: object): Start {
   return Start as unknown as Start;
 }
 
-/** The message whose members' values lie in `values` from `base` on, undefined where one is not set. */
-export function fillBlank(blank: Blank, values: readonly unknown[], base: number): Fields {
-  const { members } = blank;
-  const message = new blank.Start(blank.typeName);
+/**
+ * The message whose members' values lie in `values` from `base` on, undefined where one is not set, as everything
+ * behind them is. What is not set gets its value there.
+ */
+export function fillBlank(blank: Blank, values: unknown[], base: number): Fields {
+  const { members, fills } = blank;
   for (let i = 0; i < members.length; i++) {
     const member = members[i];
-    if (member === undefined) continue;
-    const value = values[base + i] ?? unsetValue(member);
-    if (value !== undefined) message[member.localName] = value;
+    if (values[base + i] === undefined && member !== undefined) values[base + i] = unsetValue(member);
   }
+  const message = new blank.Start(blank.typeName);
+  for (let i = 0; i < fills.length; i++) fills[i]?.(message, values, base + fillMembers * i);
   return message;
 }
 

@@ -1,5 +1,6 @@
 import type { Blank } from "./blank.ts";
 import { CodecError } from "./codec-error.ts";
+import { fillMembers } from "./fill-sites.ts";
 
 /** How much one reading may make; see `CodecOptions`. */
 export interface ReadingLimits {
@@ -81,8 +82,8 @@ export class Reading {
     const base = this.#top;
     const top = base + blank.members.length;
     this.#top = top;
-    // A stretch that was never used lies beyond the end of the array.
-    while (this.values.length < top) this.values.push(undefined);
+    // A stretch that was never used lies beyond the end of the array. Messages are filled some members at a time.
+    while (this.values.length < top + fillMembers) this.values.push(undefined);
     return base;
   }
 
