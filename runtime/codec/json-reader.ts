@@ -1,8 +1,10 @@
+import { readAscii } from "./ascii.ts";
 import { CodecError } from "./codec-error.ts";
 import { KeyCache } from "./key-cache.ts";
 import { entryBytes, longBytes, placeBytes, Reading, stringBytes } from "./reading.ts";
 import { refused } from "./scalar-range.ts";
-import { readAscii, readText } from "./text.ts";
+import { exactDigits, shortFraction } from "./short-fraction.ts";
+import { readText } from "./text.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -11,9 +13,6 @@ const skipDepthMax = 10_000;
 
 /** Beyond the bits of a byte: the string has escapes. */
 const escaped = 0x100;
-
-/** Whole numbers of so many digits are exact. */
-const exactDigits = 15;
 
 /** What stands for an object or array in an error. */
 const someObject: unknown = {};
@@ -196,6 +195,8 @@ export class JsonReader extends Reading {
       return first === minus ? -whole : whole;
     }
     this.pos = this.#fractionEnd(at);
+    const fraction = next === dot ? shortFraction(bytes, at + 1, this.pos, whole, count) : undefined;
+    if (fraction !== undefined) return first === minus ? -fraction : fraction;
     return Number(readAscii(bytes, pos, this.pos));
   }
 

@@ -1,3 +1,5 @@
+import { isAscii, readAscii } from "./ascii.ts";
+
 // UTF-8 for the short strings that messages are made of. The platform's encoder and decoder are fast on long
 // text, but a call of them costs more than a name or an ID takes in a plain loop.
 
@@ -5,14 +7,8 @@ const encoder = new TextEncoder();
 // A leading U+FEFF is text in a protobuf string, not a mark.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Above these lengths the platform wins (measured in Node 20 on plain ASCII). */
+/** Above this length the platform wins (measured in Node 20 on plain ASCII). */
 const loopWriteCharsMax = 40;
-const loopReadBytesMax = 40;
-
-/** One array of char codes for each length, so that a read allocates only the string. */
-const codesOfLength = Array.from({ length: loopReadBytesMax + 1 }, (_, length) =>
-  new Array<number>(length).fill(0),
-);
 
 /** How many bytes `writeText` may need at most. */
 export function textBytesMax(text: string): number {
@@ -44,28 +40,10 @@ export function writeText(text: string, bytes: Uint8Array, at: number): number {
 
 /** Reads text; undefined if it is not UTF-8. */
 export function readText(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const codes = codesOfLength[end - start];
-  if (codes !== undefined) {
-    let at = start;
-    for (let i = 0; at < end; i++, at++) {
-      const byte = bytes[at] ?? 0;
-      if (byte > 0x7f) break;
-      codes[i] = byte;
-    }
-    if (at === end) return String.fromCharCode.apply(null, codes);
-  }
+  if (isAscii(bytes, start, end)) return readAscii(bytes, start, end);
   try {
     return decoder.decode(bytes.subarray(start, end));
   } catch {
     return undefined;
   }
-}
-
-/** Reads text that is known to be ASCII. */
-export function readAscii(bytes: Uint8Array, start: number, end: number): string {
-  const length = end - start;
-  const codes = codesOfLength[length];
-  if (codes === undefined) return decoder.decode(bytes.subarray(start, end));
-  for (let i = 0; i < length; i++) codes[i] = bytes[start + i] ?? 0;
-  return String.fromCharCode.apply(null, codes);
 }
