@@ -43,29 +43,66 @@ export class JsonWriter extends ByteWriter {
     return true;
   }
 
-  /** A finite number. */
+  /** A finite number, but -0, as `String` writes it. */
   number(value: number): void {
-    const whole = value | 0;
-    if (whole !== value || whole < 0 || whole > 9999) {
+    const size = value < 0 ? -value : value;
+    // Up to 15 digits are told apart by a double, so digits that give the value are the fewest that do.
+    const thousandths = Math.round(size * 1000);
+    if (thousandths >= 1e15 || thousandths / 1000 !== size) {
       this.ascii(String(value));
       return;
     }
-    this.need(4);
-    const digits = whole < 10 ? 1 : whole < 100 ? 2 : whole < 1000 ? 3 : 4;
-    const { bytes } = this;
-    let rest = whole;
-    for (let at = this.pos + digits - 1; at >= this.pos; at--) {
-      bytes[at] = zero + (rest % 10);
-      rest = (rest / 10) | 0;
+    this.need(20);
+    if (value < 0) this.bytes[this.pos++] = minus;
+    const whole = Math.floor(size);
+    this.#whole(whole);
+    if (whole !== size) this.#fraction(thousandths - whole * 1000);
+  }
+
+  /** A whole number below 10^15, in parts for which the machine's integers suffice. */
+  #whole(value: number): void {
+    const high = value < 1e8 ? 0 : Math.floor(value / 1e8);
+    if (high > 0) {
+      this.#digits(high, digitCount(high));
+      this.#digits(value - high * 1e8, 8);
+    } else {
+      this.#digits(value, digitCount(value));
     }
-    this.pos += digits;
+  }
+
+  /** `count` digits of an integer, with zeros before it. */
+  #digits(value: number, count: number): void {
+    const { bytes, pos } = this;
+    let rest = value | 0;
+    for (let at = pos + count - 1; at >= pos; at--) {
+      const tenth = (rest / 10) | 0;
+      bytes[at] = zero + rest - tenth * 10;
+      rest = tenth;
+    }
+    this.pos = pos + count;
+  }
+
+  /** Three digits behind the dot, without zeros at their end. */
+  #fraction(thousandths: number): void {
+    this.bytes[this.pos++] = dot;
+    if (thousandths % 100 === 0) this.#digits(thousandths / 100, 1);
+    else if (thousandths % 10 === 0) this.#digits(thousandths / 10, 2);
+    else this.#digits(thousandths, 3);
   }
 
   /** A 64-bit integer, which ProtoJSON has as text. */
   long(value: bigint): void {
     const near = Number(value);
     // Numbers are quicker to write than bigints.
-    this.ascii(`"${Number.isSafeInteger(near) ? near : value}"`);
+    if (!Number.isSafeInteger(near)) {
+      this.ascii(`"${value}"`);
+      return;
+    }
+    this.need(1);
+    this.bytes[this.pos++] = quote;
+    this.number(near);
+    this.need(1);
+    this.bytes[this.pos++] = quote;
   }
 
   /** Starts an object or array whose parts each come with a comma before them; returns what `closed` needs. */
@@ -115,8 +152,16 @@ export class JsonWriter extends ByteWriter {
   }
 }
 
+function digitCount(value: number): number {
+  if (value < 1e4) return value < 100 ? (value < 10 ? 1 : 2) : value < 1000 ? 3 : 4;
+  if (value < 1e6) return value < 1e5 ? 5 : 6;
+  return value < 1e7 ? 7 : 8;
+}
+
 const quote = 0x22;
 const commaByte = 0x2c;
+const minus = 0x2d;
+const dot = 0x2e;
 const zero = 0x30;
 const colonByte = 0x3a;
 const openBracket = 0x5b;
