@@ -20,6 +20,8 @@ export interface TryConnection {
   readonly transport: Transport;
   /** How far the try got; undefined over a transport that the program gave. */
   readonly http: () => HttpProgress | undefined;
+  /** The head of the answer, from when it is there, also when the rest is cut off. Absent: not known. */
+  readonly head?: () => Headers | undefined;
   /** Whether the transport makes a deadline of its own from the time it is given. */
   readonly ownDeadline: boolean;
   /** Whether it is signed in itself, so that the link's token does not go with the try. Absent: false. */

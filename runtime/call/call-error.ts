@@ -4,8 +4,8 @@
  *
  * Source: design "The API of a call"; reliability decision D38.
  */
-import type { ConnectError } from "@connectrpc/connect";
-import { HoldfastError, type Progress, reasonError, reasonFrom } from "../base/errors.ts";
+import { Code, type ConnectError } from "@connectrpc/connect";
+import { errorOf, HoldfastError, type Progress, reasonError, reasonFrom } from "../base/errors.ts";
 import { type ClientReason, type Outcome, reasons } from "../base/reasons.ts";
 import type { TryEnd } from "./outcome.ts";
 import { SignInGone } from "./sign-in.ts";
@@ -72,6 +72,16 @@ export function errorOfStop(
     });
   }
   return stop;
+}
+
+/** A repeat would go in the name of another person than the first try may have run for. */
+export function ownerlessError(call: CallFacts): HoldfastError {
+  const { callId, tries, progress, lastFault: cause } = call;
+  const what =
+    "another person may have signed in since this command was sent, and no answer has said whose it is";
+  const advice = "Look with a query whether it took effect. If not, make a new call.";
+  const info = { code: Code.FailedPrecondition, text: what, advice };
+  return errorOf("CALLER_CHANGED", info, undefined, { callId, tries, progress, cause, outcome: "unknown" });
 }
 
 /** The server's own error, word for word, with what the link knows of the call. */

@@ -25,10 +25,17 @@ import { shortId } from "../base/log.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "./backoff.ts";
 import type { CallEnvironment, TryConnection } from "./call-environment.ts";
-import { budgetEnded, type CallFacts, callerAborted, errorOfStop, errorOfTry } from "./call-error.ts";
+import {
+  budgetEnded,
+  type CallFacts,
+  callerAborted,
+  errorOfStop,
+  errorOfTry,
+  ownerlessError,
+} from "./call-error.ts";
 import { newId } from "./call-id.ts";
 import { headerNames } from "./headers.ts";
-import { errorEnd, type HttpProgress, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
+import { errorEnd, gateReport, hasLeft, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
 import { type Keep, keepOf } from "./keep.ts";
 import { nextStep } from "./retry.ts";
 import { SignInGone } from "./sign-in.ts";
@@ -148,10 +155,13 @@ class Call<I extends DescMessage, O extends DescMessage> {
       let end: TryEnd<O>;
       try {
         this.#progress = "signing-in";
-        token = await this.#env.signIn.token(signal);
+        token = await this.#token(signal);
         // Not before the token is there: the one of now may be given up while the call waits for it.
         connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
-        await this.#keep?.sending(this.#env.tagOf(this.#sender(token)));
+        const tag = this.#env.tagOf(this.#sender(token));
+        // At once, while the person of now is the token's.
+        if (this.#keep?.stamp === undefined) this.#stamp?.sending(tag);
+        await this.#keep?.sending(tag);
         end = await this.#try(connection, token, signal);
       } catch (error) {
         this.#env.gate.report("nothing");
@@ -172,6 +182,18 @@ class Call<I extends DescMessage, O extends DescMessage> {
     }
   }
 
+  /** The token of who is signed in now, if the command may go in that one's name. */
+  async #token(signal: AbortSignal): Promise<string | undefined> {
+    const { signIn } = this.#env;
+    for (;;) {
+      const { person } = signIn;
+      const token = await signIn.token(signal);
+      if (person !== signIn.person) continue;
+      if (this.#mayHaveRun && this.#stamp?.ownerless === true) throw ownerlessError(this.#callFacts());
+      return token;
+    }
+  }
+
   async #replied(reply: MessageShape<O>): Promise<MessageShape<O>> {
     await this.#keep?.replied(() => toBinary(this.#definition.method.output, reply));
     return reply;
@@ -185,7 +207,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     signal: AbortSignal,
   ): Promise<void> {
     this.#note(end);
-    await this.#unsent();
+    await this.#unsent(end.kind === "unauthenticated" && end.mark === "none");
     const next = nextStep(end, {
       delivery: this.#repeatable ? "repeatable" : "atMostOnce",
       once: this.#stamp !== undefined,
@@ -268,6 +290,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
       this.#env.heard(joined(response), this.#sender(token));
       return replyEnd(response, this.#facts(connection));
     } catch (error) {
+      this.#hear(connection.head?.(), token);
       if (signal.aborted) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
         else this.#progress = "waiting";
@@ -276,15 +299,19 @@ class Call<I extends DescMessage, O extends DescMessage> {
       }
       if (cut.signal.aborted)
         return { kind: "connection-fault", fault: cut.signal.reason as ConnectionFault };
-      if (error instanceof ConnectError) {
-        this.#stamp?.heardTag(error.metadata.get(headerNames.caller));
-        this.#env.heard(error.metadata, this.#sender(token));
-      }
+      if (error instanceof ConnectError) this.#hear(error.metadata, token);
       return errorEnd(error, this.#facts(connection));
     } finally {
       timer.cancel();
       forget();
     }
+  }
+
+  /** What an answer says beside its body counts also when that is cut off. */
+  #hear(head: Headers | undefined, token: string | undefined): void {
+    if (head?.has(headerNames.server) !== true) return;
+    this.#stamp?.heardTag(head.get(headerNames.caller));
+    this.#env.heard(head, this.#sender(token));
   }
 
   #send(connection: TryConnection, headers: Headers, signal: AbortSignal): Promise<UnaryResponse<I, O>> {
@@ -347,9 +374,9 @@ class Call<I extends DescMessage, O extends DescMessage> {
     }
   }
 
-  /** While no try has left, the next one is the first sending. */
-  async #unsent(): Promise<void> {
-    if (this.#mayHaveRun || this.#progress !== "waiting") return;
+  /** While no try has left, or all were stopped before anybody knew whose they are, the next one is the first. */
+  async #unsent(stopped = false): Promise<void> {
+    if (this.#mayHaveRun || (this.#progress !== "waiting" && !stopped)) return;
     this.#stamp?.notSent();
     await this.#keep?.notSent();
   }
@@ -372,15 +399,6 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const stop: unknown = signal.aborted ? signal.reason : error;
     return errorOfStop(stop, this.#callFacts(), this.#env.trouble(), this.#options.signal?.reason);
   }
-}
-
-function gateReport(end: TryEnd): "answered" | "fault" | "nothing" {
-  if (end.kind === "connection-fault") return "fault";
-  return end.kind === "program-fault" ? "nothing" : "answered";
-}
-
-function hasLeft(http: HttpProgress | undefined): boolean {
-  return http !== "idle" && http !== "connecting";
 }
 
 function joined(response: UnaryResponse): Headers {

@@ -149,6 +149,17 @@ function pushbackMs(error: ConnectError): number | undefined {
   return /^\d{1,12}$/.test(value) ? Number(value) : -1;
 }
 
+/** What the end of a try says of the connection. */
+export function gateReport(end: TryEnd): "answered" | "fault" | "nothing" {
+  if (end.kind === "connection-fault") return "fault";
+  return end.kind === "program-fault" ? "nothing" : "answered";
+}
+
+/** Whether bytes of a try may have left. */
+export function hasLeft(http: HttpProgress | undefined): boolean {
+  return http !== "idle" && http !== "connecting";
+}
+
 function notOurs(cause: unknown): ConnectionFault {
   return new ConnectionFault("not-our-answer", "an answer without the header holdfast-server", {
     sent: true,

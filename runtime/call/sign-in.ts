@@ -32,6 +32,9 @@ export class SignInGone extends Error {
   override readonly name = "SignInGone";
 }
 
+/** What a link counts from: {@link SignIn.person} before any `signIn()`. */
+export const firstPerson = 0;
+
 const failureWaitMs = 1_000;
 const failureWaitMsMost = 60_000;
 
@@ -45,8 +48,8 @@ export class SignIn {
   #askAgainAt = 0;
   /** Aborts when who waits shall look anew: the link is back, or another person has signed in. */
   #anew = new AbortController();
-  /** Which person's tokens these are, counted: an answer that was asked for another one is not kept. */
-  #person = 0;
+  /** An answer of the source that was asked for before another sign-in is not kept. */
+  #person: number = firstPerson;
 
   constructor(source: TokenSource | undefined, clock: Clock, random: Random) {
     this.#source = source;

@@ -7,12 +7,15 @@
 import type { Clock } from "../base/clock.ts";
 import { formatCallHeader, headerNames, type LanePosition } from "./headers.ts";
 import type { Lane } from "./lane.ts";
+import { firstPerson, type SignIn } from "./sign-in.ts";
 import type { Ticket } from "./ticket.ts";
 
 export interface StampOptions {
   readonly clock: Clock;
   readonly lane: Pick<Lane, "id" | "next" | "settled" | "settle">;
   readonly ticket: Ticket;
+  /** Absent: all that is stamped goes under one sign-in, as on a wire. */
+  readonly signIn?: Pick<SignIn, "person">;
   /** The secret that tells this link from other anonymous ones. */
   readonly anonymous: string;
 }
@@ -47,6 +50,8 @@ export class Stamp {
   #first: { readonly at: number; readonly wallMs: number } | undefined;
   #firstServerMs: number | undefined;
   #tag: string | undefined;
+  /** Under which sign-in of the link it was first sent. */
+  #person: number = firstPerson;
   /** Whether a try has been written since it was last known that none has left. */
   #written = false;
   #triesBefore = 0;
@@ -61,11 +66,10 @@ export class Stamp {
    * The stamp of a call that an earlier process made. It claims nothing of what is settled in that process's
    * lane, and settles nothing in it.
    */
-  static resume(memory: StampMemory, options: Pick<StampOptions, "clock" | "ticket">): Stamp {
+  static resume(memory: StampMemory, options: Omit<StampOptions, "lane" | "anonymous">): Stamp {
     const { lane, seq, anonymous } = memory;
     const theirs = { id: lane, settled: 0, next: () => seq, settle: () => undefined };
-    const { clock, ticket } = options;
-    const stamp = new Stamp(memory.callId, { clock, ticket, lane: theirs, anonymous });
+    const stamp = new Stamp(memory.callId, { ...options, lane: theirs, anonymous });
     stamp.adopt(memory);
     return stamp;
   }
@@ -79,6 +83,8 @@ export class Stamp {
       this.#first = { at: clock.monotonic() - agoMs, wallMs: firstSent.wallMs };
       this.#firstServerMs = firstSent.serverMs;
       this.#tag = tag;
+      // Another process has sent it, as whoever was signed in when this one began.
+      this.#person = firstPerson;
       this.#written = true;
     }
     this.#triesBefore = tries;
@@ -92,6 +98,14 @@ export class Stamp {
   /** Whether bytes of it may have left. */
   get maybeSent(): boolean {
     return this.#first !== undefined;
+  }
+
+  /**
+   * Whether nobody can say any more in whose name it was sent: no answer has named its caller, and since then
+   * another person may have signed in, in whose name the server would take it for a call of its own.
+   */
+  get ownerless(): boolean {
+    return this.maybeSent && this.#tag === undefined && this.#person !== this.#signIn;
   }
 
   /** What a later process needs. Takes the call's number in the lane, if it has none yet. */
@@ -120,6 +134,7 @@ export class Stamp {
     const { clock } = this.#options;
     this.#first = { at: clock.monotonic(), wallMs: clock.now() };
     this.#tag ??= tag;
+    this.#person = this.#signIn;
   }
 
   /**
@@ -164,14 +179,18 @@ export class Stamp {
     };
   }
 
-  /** An answer to this call named its caller. */
+  /** An answer to this call named its caller. The first one counts: a later one may be a "no" to somebody else. */
   heardTag(tag: string | null): void {
-    this.#tag = tag ?? this.#tag;
+    this.#tag ??= tag ?? undefined;
   }
 
   /** No try of it will be sent any more, whatever its outcome. */
   settle(): void {
     if (this.#seq !== undefined) this.#options.lane.settle(this.#seq);
+  }
+
+  get #signIn(): number {
+    return this.#options.signIn?.person ?? firstPerson;
   }
 
   #number(): number {

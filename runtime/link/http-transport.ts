@@ -22,18 +22,23 @@ const bytesMost = 0xffffffff;
 export interface HttpTry {
   readonly transport: Transport;
   readonly progress: () => HttpProgress;
+  /** The head of the answer, from when it is there. */
+  readonly head: () => Headers | undefined;
 }
 
 /** A transport for one try over one client. */
 export function httpTry(client: HttpClient, options: HttpTransportOptions): HttpTry {
   let progress: HttpProgress = "idle";
+  let head: Headers | undefined;
   const send = async (request: UniversalClientRequest): Promise<UniversalClientResponse> => {
     progress = "connecting";
     const onSent = (): void => {
       if (progress === "connecting") progress = "sent";
     };
     const streaming = (request.header.get("content-type") ?? "").startsWith("application/connect+");
-    const answer = await connectAnswer(await client.send({ ...request, onSent }), streaming);
+    const response = await client.send({ ...request, onSent });
+    head = response.header;
+    const answer = await connectAnswer(response, streaming);
     progress = answer.header.has(headerNames.server) ? "ours" : "answered";
     return answer;
   };
@@ -48,5 +53,5 @@ export function httpTry(client: HttpClient, options: HttpTransportOptions): Http
     readMaxBytes: bytesMost,
     writeMaxBytes: bytesMost,
   });
-  return { transport, progress: () => progress };
+  return { transport, progress: () => progress, head: () => head };
 }

@@ -160,7 +160,7 @@ export class LinkEnvironment implements CallEnvironment {
       };
     }
     const client = connections.client;
-    const { transport, progress } = httpTry(client, {
+    const { transport, progress, head } = httpTry(client, {
       baseUrl: this.#baseUrl,
       format: form ?? options.format ?? "binary",
       interceptors: interceptors ?? options.interceptors ?? [],
@@ -171,7 +171,7 @@ export class LinkEnvironment implements CallEnvironment {
       if (swapped) this.signIn.forget();
       return swapped;
     };
-    return { transport, http: progress, ownDeadline: false, fault };
+    return { transport, http: progress, head, ownDeadline: false, fault };
   }
 
   takeRetryToken(waitMsMost: number): number {

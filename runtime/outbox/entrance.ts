@@ -54,11 +54,11 @@ export class Entrance {
     const mergeKey = options.key ?? (definition.merge === true ? "" : undefined);
     const same = mergeKey === undefined ? undefined : await this.#sameCommand(call, mergeKey);
     if (same !== undefined) return this.#inPlaceOf(same, call);
-    const { random, clock, ticket, anonymous } = this.#options.env;
+    const { random, clock, ticket, signIn, anonymous } = this.#options.env;
     const callId = newId(random);
     const full = this.#options.shelf.full(toBinary(definition.method.input, call.request).byteLength);
     if (full !== undefined) throw fullError(full, callId);
-    const stamp = new Stamp(callId, { clock, ticket, anonymous, lane: this.#lane });
+    const stamp = new Stamp(callId, { clock, ticket, signIn, anonymous, lane: this.#lane });
     return mode === "late" ? this.#behind(call, stamp) : this.#inAtOnce(call, stamp);
   }
 

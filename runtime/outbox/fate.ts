@@ -4,7 +4,8 @@
  * | the call ended by | fresh command | entry that its caller was told of |
  * | --- | --- | --- |
  * | an answer of the journal: ran, refused, never to be known | leaves | leaves |
- * | CALLER_CHANGED | leaves | pauses: it waits for its own caller |
+ * | CALLER_CHANGED, as the server says | leaves | pauses: it waits for its own caller |
+ * | CALLER_CHANGED, since the link cannot know whose it was | leaves | leaves |
  * | its caller's abort | leaves | waits |
  * | sign-in or build, no try may have run | leaves | pauses |
  * | sign-in or build, a try may have run | pauses | pauses |
@@ -33,7 +34,7 @@ export function fateOf(error: HoldfastError, told: boolean): Fate {
     case "PROGRAM_FAILED":
       return error.outcome === "not-run" ? "leaves" : "waits";
     case "CALLER_CHANGED":
-      return told ? "pauses" : "leaves";
+      return told && error.metadata.has(headerNames.settled) ? "pauses" : "leaves";
     case "SIGN_IN_GONE":
     case "BUILD_REFUSED":
       return told || error.outcome !== "not-run" ? "pauses" : "leaves";

@@ -250,6 +250,9 @@ export class Outbox implements CallOutbox {
     const entry = await this.#shelf.read(shelved.name);
     if (entry === undefined) return { kind: "gone" };
     const stamp = own?.stamp ?? Stamp.resume(entry.stamp, env);
+    // Another process may have sent meanwhile what this one has made, and heard whose it is.
+    if (!stamp.maybeSent && entry.stamp.firstSent !== undefined) stamp.adopt(entry.stamp);
+    stamp.heardTag(entry.stamp.tag ?? null);
     const record = new Record(entry, stamp, this.#shelf);
     const known = this.#methods.get(methodPath(entry));
     const sent = await deliver({ env, record, known, ownTransport }, signal);

@@ -1,11 +1,21 @@
 import { create } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { ConnectionFault } from "../../runtime/base/connection-fault.ts";
 import type { QueryDefinition } from "../../runtime/base/definition.ts";
 import { headerNames } from "../../runtime/call/headers.ts";
 import { AddRequestSchema, AddResponseSchema, TallyService } from "../gen/test/v1/tally_pb.ts";
 import { callWorld, positionOf } from "../support/call-world.ts";
-import { after, fault, hang } from "../support/scripted-http.ts";
+import { after, fault, hang, type Step } from "../support/scripted-http.ts";
+
+/** The same answer, whose body breaks off. */
+function cutBody(step: Step): Step {
+  if (step.kind !== "answer") throw new TypeError("only an answer has a body");
+  const body = (async function* (): AsyncGenerator<Uint8Array> {
+    throw new ConnectionFault("cut", "cut in the body", { sent: true });
+  })();
+  return { ...step, response: { ...step.response, body } };
+}
 
 describe("every try of a once-command", () => {
   it("carries the same ID, number and first sending, and counts itself", async () => {
@@ -180,6 +190,70 @@ describe("whose command it is", () => {
     expect(last.header.get(headerNames.for)).toBe("tag-of-anna");
     await world.settled(world.client.add({}));
     expect(world.http.requests.at(-1)!.header.get(headerNames.for)).toBeNull();
+  });
+
+  it("is nobody's to say when no answer has named its caller and another person may have signed in", async () => {
+    let who = "anna";
+    await using world = callWorld({ token: () => who });
+    world.http.next(fault("cut"));
+    const call = world.client.add({});
+    await world.clock.advance();
+    who = "ben";
+    world.link.signIn();
+    const error = await world.failure(call);
+    expect(error).toMatchObject({ reason: "CALLER_CHANGED", outcome: "unknown", tries: 1 });
+    expect(world.http.requests.map(({ header }) => header.get("authorization"))).toEqual(["Bearer anna"]);
+    await world.settled(world.client.add({}));
+    expect(world.http.requests.at(-1)!.header.get("authorization")).toBe("Bearer ben");
+  });
+
+  it("stays its caller's over a fresh token of the same sign-in", async () => {
+    let number = 0;
+    await using world = callWorld({ token: () => `anna-${(number += 1)}` });
+    world.http.next(fault("cut"));
+    await world.settled(world.client.add({}));
+    expect(world.http.requests.map(({ header }) => header.get("authorization"))).toEqual([
+      "Bearer anna-1",
+      "Bearer anna-2",
+    ]);
+  });
+
+  it("goes on under another sign-in when it has certainly not run", async () => {
+    let who = "anna";
+    await using world = callWorld({ token: () => who });
+    world.http.next(fault("cut", false));
+    const call = world.client.add({});
+    await world.clock.advance();
+    who = "ben";
+    world.link.signIn();
+    await world.settled(call);
+    expect(world.http.requests.at(-1)!.header.get("authorization")).toBe("Bearer ben");
+  });
+
+  it("is learnt from the head of an answer whose body is cut off", async () => {
+    await using world = callWorld({ token: () => "anna" });
+    const whole = world.answers.ok({}, { [headerNames.caller]: "tag-of-anna" });
+    world.http.next(cutBody(whole));
+    await world.settled(world.client.add({}));
+    expect(world.http.requests.map(({ header }) => header.get(headerNames.for))).toEqual([
+      null,
+      "tag-of-anna",
+    ]);
+  });
+
+  it("is said by the first answer, and not by a refusal of somebody else", async () => {
+    let who = "anna";
+    await using world = callWorld({ token: () => who });
+    const tagged = (name: string) => ({ [headerNames.caller]: `tag-of-${name}` });
+    world.http.next(world.answers.error(Code.Unavailable, { header: tagged("anna") }));
+    const call = world.client.add({});
+    await world.clock.advance();
+    who = "ben";
+    world.link.signIn();
+    world.http.next(world.answers.error(Code.Unavailable, { header: tagged("ben") }));
+    await world.settled(call);
+    const tags = world.http.requests.map(({ header }) => header.get(headerNames.for));
+    expect(tags).toEqual([null, "tag-of-anna", "tag-of-anna"]);
   });
 
   it("is a secret of the link while nobody is signed in, and of no other one", async () => {

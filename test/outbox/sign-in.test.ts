@@ -1,0 +1,73 @@
+/** What waits in an outbox while another person signs in on its link. */
+import { Code } from "@connectrpc/connect";
+import { expect, it } from "vitest";
+import { headerNames } from "../../runtime/call/headers.ts";
+import { positionOf } from "../support/call-world.ts";
+import { fault } from "../support/scripted-http.ts";
+import { late, outboxWorld } from "./outbox-world.ts";
+
+it("an entry that may have been sent, and whose caller nobody has named, is not sent under another sign-in", async () => {
+  let who = "anna";
+  await using world = outboxWorld();
+  world.http.otherwise = () => fault("cut");
+  const link = world.process({ token: () => who });
+  const ended: unknown[] = [];
+  link.outbox.onSettled((settlement) => ended.push(settlement));
+  const error = await world.failure(link.call(late, {}));
+  expect(error.outcome).toBe("in-outbox");
+  const before = world.http.requests.length;
+  who = "ben";
+  link.signIn();
+  world.http.otherwise = () => world.answers.ok();
+  await world.clock.advance(60_000);
+  expect(world.http.requests.slice(before).map(({ header }) => header.get("authorization"))).not.toContain(
+    "Bearer ben",
+  );
+  expect(ended).toMatchObject([
+    { callId: error.callId, kind: "failure", outcome: "unknown", error: { reason: "CALLER_CHANGED" } },
+  ]);
+  expect(await world.settled(world.store.list())).toEqual([]);
+});
+
+it("an entry of which only its sign-in was refused is sent under the next one", async () => {
+  let token = "old";
+  await using world = outboxWorld();
+  world.http.otherwise = () => fault("connect-refused", false);
+  world.http.probe = () => fault("connect-refused", false);
+  const link = world.process({ token: () => token });
+  const ended: string[] = [];
+  link.outbox.onSettled(({ kind }) => ended.push(kind));
+  expect(await world.failure(link.call(late, {}))).toMatchObject({ outcome: "in-outbox" });
+  world.http.probe = () => world.answers.ok();
+  world.http.otherwise = ({ header }) =>
+    header.get("authorization") === "Bearer new"
+      ? world.answers.ok()
+      : world.answers.error(Code.Unauthenticated, { mark: "none" });
+  await world.clock.advance(60_000);
+  expect(world.http.requests.at(-1)?.header.get("authorization")).toBe("Bearer old");
+  expect(ended).toEqual([]);
+  token = "new";
+  link.signIn();
+  await world.clock.advance(60_000);
+  expect(ended).toEqual(["reply"]);
+});
+
+it("what another process has sent of one's own keeps its first sending and its caller", async () => {
+  await using world = outboxWorld();
+  world.http.otherwise = () => fault("connect-refused", false);
+  world.http.probe = () => fault("connect-refused", false);
+  const maker = world.process({ token: () => "anna", outbox: { atStart: false } });
+  await world.failure(maker.call(late, {}));
+  world.http.probe = () => world.answers.ok();
+  world.http.otherwise = () =>
+    world.answers.error(Code.Unavailable, { header: { [headerNames.caller]: "tag-of-anna" } });
+  const other = world.process({ token: () => "anna" });
+  await world.clock.advance(120_000);
+  await world.settled(other.close());
+  const before = world.http.requests.length;
+  world.http.otherwise = () => world.answers.ok();
+  await world.settled(maker.outbox.send());
+  const [theirs, mine] = world.http.requests.slice(before - 1);
+  expect(mine?.header.get(headerNames.for)).toBe("tag-of-anna");
+  expect(positionOf(mine).firstSent).toEqual(positionOf(theirs).firstSent);
+});
