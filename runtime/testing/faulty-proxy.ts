@@ -70,6 +70,15 @@ export interface FaultyProxy extends AsyncDisposable {
 
 const host = "127.0.0.1";
 
+/**
+ * Resets a connection. One that is just being shut down can only be closed: its reset fails, and Node then tells
+ * nobody of its close.
+ */
+function reset(socket: Socket): void {
+  if (socket.writableEnded && !socket.writableFinished) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
 class TcpProxy implements FaultyProxy {
   readonly requests = new FaultyDirection();
   readonly replies = new FaultyDirection();
@@ -158,7 +167,7 @@ class TcpProxy implements FaultyProxy {
     const closing = [...this.#sockets].map(
       (socket) => new Promise<void>((resolve) => socket.once("close", () => resolve())),
     );
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    for (const socket of this.#sockets) reset(socket);
     await Promise.all(closing);
     await ended(this.#answering);
     this.#answering = undefined;
@@ -222,17 +231,18 @@ class TcpProxy implements FaultyProxy {
     });
     // A good end travels in the queue, behind the bytes; a reset overtakes them, as it does in a network.
     client.once("close", (broken) => {
-      if (broken && !this.requests.lost) upstream.resetAndDestroy();
+      if (broken && !this.requests.lost) reset(upstream);
     });
     upstream.once("close", (broken) => {
-      if (broken && !this.replies.lost) client.resetAndDestroy();
+      if (broken && !this.replies.lost) reset(client);
     });
   }
 
   #cutOne(client: Socket, how: "reset" | "end"): void {
     for (const socket of [client, this.#pairs.get(client)]) {
-      if (how === "reset") socket?.resetAndDestroy();
-      else socket?.destroySoon();
+      if (socket === undefined) continue;
+      if (how === "reset") reset(socket);
+      else socket.destroySoon();
     }
   }
 
