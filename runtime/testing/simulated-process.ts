@@ -15,7 +15,7 @@ export interface SimulatedProcess {
   run(fn: () => void): void;
   /** What comes from outside: as the promise, but never in a dead process. */
   hold<T>(outside: Promise<T>): Promise<T>;
-  /** Calls `fn` when it dies. */
+  /** Calls `fn` when it dies; at once when it is dead. */
   onDeath(fn: () => void): void;
   /** Ends it as `kill -9` does: nothing of it runs any more. Twice is once. */
   kill(): void;
@@ -66,7 +66,8 @@ class Process implements SimulatedProcess {
   }
 
   onDeath(fn: () => void): void {
-    this.#deathListeners.push(fn);
+    if (this.#alive) this.#deathListeners.push(fn);
+    else fn(); // what it began in the very moment of its death has nobody either
   }
 
   kill(): void {

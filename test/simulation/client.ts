@@ -35,8 +35,8 @@ export class Client {
   #lives = 0;
   /** Streams of the process of now that have not ended. */
   readonly #streams = new Set<string>();
-  /** The process whose token source is being asked. */
-  #asking: SimulatedProcess | undefined;
+  /** The question to a token source that has no answer yet. */
+  #asking: { readonly process: SimulatedProcess } | undefined;
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
@@ -89,6 +89,8 @@ export class Client {
   changePerson(person: string): void {
     if (this.person === undefined) return;
     this.person = person;
+    // Nobody waits for the token of the one before.
+    this.#asking = undefined;
     this.link?.signIn();
   }
 
@@ -127,11 +129,12 @@ export class Client {
   async #token(process: SimulatedProcess, fresh: boolean): Promise<string> {
     const { history, tokenOf } = this.#parts;
     const person = this.person ?? "";
-    if (this.#asking === process)
+    if (this.#asking?.process === process)
       history.add({ kind: "fault", text: "a token source is asked twice at once" });
-    this.#asking = process;
+    const asking = { process };
+    this.#asking = asking;
     await sleep(process.clock, 20);
-    this.#asking = undefined;
+    if (this.#asking === asking) this.#asking = undefined;
     return tokenOf(person, fresh);
   }
 

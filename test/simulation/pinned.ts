@@ -7,5 +7,8 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 319, found: "the same, with an outbox whose disk fails" },
   { seed: 599, found: "a proxy's refusal is taken for the server's, of a command sent at most once" },
   { seed: 1421, found: "an aborted command is told not to have run, and its entry cannot be removed" },
+  { seed: 192, found: "who was refused a call became its caller, and a later process sent it as that one's" },
+  { seed: 203, found: "a call whose first answer was lost runs again for who signs in next" },
+  { seed: 312, found: "a disk waits for ever for a process that wrote in the moment of its death" },
   { seed: 10_032, found: "a call sends its entry as if nobody had sent it before" },
 ];

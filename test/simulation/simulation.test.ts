@@ -1,16 +1,17 @@
 /** Simulated worlds keep every promise; `npm run sim` runs more of them. */
 import { afterAll, describe, expect, it } from "vitest";
 import { drawPlan } from "./plan.ts";
-import { marksToReach } from "./reached.ts";
 import { runPlan } from "./run.ts";
 import { runSeeds } from "./seeds.ts";
 import { timeline } from "./timeline.ts";
 import { pinned } from "./pinned.ts";
 
-/** Real time for the sweep: as many seeds as fit. */
-const sweepMs = 60_000;
+/** So many that a slow machine is through in a minute; what they do not reach `npm run sim` tells. */
+const seedCount = 150;
+/** Real time that nothing here should ever need, however busy the machine is. */
+const timeout = 600_000;
 
-describe("a seed gives one run", () => {
+describe("a seed gives one run", { timeout }, () => {
   it.each([3, 5, 8])("the same history twice (%i)", async (seed) => {
     const first = await runPlan(drawPlan(seed));
     const second = await runPlan(drawPlan(seed));
@@ -19,7 +20,7 @@ describe("a seed gives one run", () => {
   });
 });
 
-it.each(pinned)("seed $seed, which has found that $found", async ({ seed }) => {
+it.each(pinned)("seed $seed, which has found that $found", { timeout }, async ({ seed }) => {
   const plan = drawPlan(seed);
   const { end, violations } = await runPlan(plan);
   expect(violations, timeline(plan, end.history, violations)).toEqual([]);
@@ -31,20 +32,15 @@ describe("a sweep of seeds", () => {
     if (texts.length > 0) process.stderr.write(`${texts.join("\n")}\n`);
   });
 
-  it("keeps every promise", { timeout: 4 * sweepMs }, async () => {
+  it("keeps every promise", { timeout }, async () => {
     const result = await runSeeds({
       first: 10_001,
-      count: 5_000,
-      withinMs: sweepMs,
+      count: seedCount,
       onFailure: (plan, { end, violations }) => {
         texts.push(timeline(plan, end.history, violations));
         return false;
       },
     });
     expect(result.failed, "npm run sim -- --seed SEED --shrink shows it").toEqual([]);
-    // A slow machine has seen too little to say what was never reached.
-    if (result.count >= 2_000) {
-      expect(marksToReach.filter((name) => !result.reached.has(name))).toEqual([]);
-    }
   });
 });

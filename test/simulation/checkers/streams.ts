@@ -7,8 +7,8 @@ import type { WorldEnd } from "../world.ts";
 
 interface Reader {
   readonly list: string;
-  /** The place of the last item. */
-  place: number;
+  /** Where the last item may stand: a key may be there twice, by two commands that are equal. */
+  places: readonly number[];
   lost: number;
   /** Nobody knows how many. */
   unknown: boolean;
@@ -39,7 +39,7 @@ function follow(
   lists: ReadonlyMap<string, readonly string[]>,
 ): readonly string[] {
   if (event.kind === "opened") {
-    readers.set(event.stream, { list: event.list, place: 0, lost: 0, unknown: false, open: true });
+    readers.set(event.stream, { list: event.list, places: [], lost: 0, unknown: false, open: true });
     return [];
   }
   if (event.kind !== "item" && event.kind !== "gap" && event.kind !== "left") return [];
@@ -55,24 +55,28 @@ function follow(
 }
 
 function took(name: string, key: string, reader: Reader, keys: readonly string[]): readonly string[] {
-  // A key may be there twice, by two commands that are equal.
-  const place = keys.indexOf(key, reader.place) + 1;
-  const { place: before, lost, unknown } = reader;
-  if (place === 0) {
-    return [keys.includes(key) ? `${name} got ${key} again` : `${name} got ${key}, which is not durable`];
+  const { places: before, lost, unknown } = reader;
+  const all = keys.flatMap((one, index) => (one === key ? [index + 1] : []));
+  const later = before.length === 0 ? all : all.filter((place) => place > Math.min(...before));
+  if (later.length === 0) {
+    return [all.length > 0 ? `${name} got ${key} again` : `${name} got ${key}, which is not durable`];
   }
-  const between = place - before - 1;
-  Object.assign(reader, { place, lost: 0, unknown: false });
-  if (before === 0 || unknown || between === lost) return [];
-  return [`${name} got item ${place} after ${before}, and was told that ${lost} are lost`];
+  const next = later.filter((place) => before.includes(place - lost - 1));
+  const anywhere = before.length === 0 || unknown;
+  Object.assign(reader, { places: anywhere || next.length === 0 ? later : next, lost: 0, unknown: false });
+  if (anywhere || next.length > 0) return [];
+  return [
+    `${name} got item ${later.join(" or ")} after ${before.join(" or ")}, and was told that ${lost} are lost`,
+  ];
 }
 
 function behind(
   readers: ReadonlyMap<string, Reader>,
   lists: ReadonlyMap<string, readonly string[]>,
 ): readonly string[] {
-  return [...readers].flatMap(([name, { list, place, open }]) => {
+  return [...readers].flatMap(([name, { list, places, open }]) => {
     const length = lists.get(list)?.length ?? 0;
-    return open && place < length ? [`${name} has item ${place} of ${length} although all is quiet`] : [];
+    if (!open || length === 0 || places.includes(length)) return [];
+    return [`${name} has item ${places.join(" or ")} of ${length} although all is quiet`];
   });
 }

@@ -93,8 +93,8 @@ const journal: readonly Breakage[] = [
   {
     name: "the signal of a command's handler is its try's",
     file: "server/dispatch.ts",
-    from: "    const context = createContext(contextParts(guest, parts), carried, run.signal);\n    parts.signs",
-    to: "    const context = createContext(contextParts(guest, parts), carried, carried.signal);\n    parts.signs",
+    from: "    const context = createContext(contextParts(guest, parts), carried, run);\n    parts.signs",
+    to: "    const context = createContext(contextParts(guest, parts), carried, carried);\n    parts.signs",
   },
   {
     name: "a handler's fault is kept as a refusal",
@@ -138,8 +138,8 @@ const fences: readonly Breakage[] = [
   {
     name: "a call that may have left counts as not sent",
     file: "runtime/call/call.ts",
-    from: '    if (this.#mayHaveRun || this.#progress !== "waiting") return;',
-    to: "    this.#progress satisfies string;",
+    from: '    if (this.#mayHaveRun || (this.#progress !== "waiting" && !stopped)) return;',
+    to: "    stopped satisfies boolean;",
   },
   {
     name: "what an outbox has sent it does not write down first",
@@ -260,6 +260,18 @@ const client: readonly Breakage[] = [
     file: "runtime/call/sign-in.ts",
     from: "    this.#asking ??= this.#askOnce(rejected, person);",
     to: "    this.#asking = this.#askOnce(rejected, person);",
+  },
+  {
+    name: "a call without a caller goes on under another sign-in",
+    file: "runtime/call/call.ts",
+    from: "if (this.#mayHaveRun && this.#stamp?.ownerless === true)",
+    to: "if (this.#tries > 1_000)",
+  },
+  {
+    name: "who is refused a call becomes its caller",
+    file: "runtime/call/stamp.ts",
+    from: "    this.#tag ??= tag ?? undefined;",
+    to: "    this.#tag = tag ?? this.#tag;",
   },
   {
     name: "a refused token is not asked for anew",
