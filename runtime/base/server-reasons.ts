@@ -38,7 +38,7 @@ export const serverReasons: Readonly<Record<ServerReason, ServerReasonInfo>> = {
     Code.FailedPrecondition,
     "unknown",
     "the client said earlier that it has the outcome of this call",
-    "Nothing ran. This is a late copy of an old request; make a new call if it is wanted.",
+    "This late copy ran nothing; the request before it may have. Look whether it took effect before making a new call.",
   ),
   CALL_FORGOTTEN: info(
     Code.FailedPrecondition,

@@ -155,6 +155,10 @@ export interface Store<Tx = unknown> {
    * A `started` that is kept under the key does not count as taken: what `decide` returns replaces it, and
    * undefined removes it, so that the key is free. Undefined keeps nothing under a free key either; what was
    * written through `tx` stands.
+   *
+   * A store that several servers share must also reject, with a {@link StoreError} that is not `broken`, when the
+   * key is free and its lane is settled beyond the call: another server has then ended the call, and dropped it,
+   * while this one ran it. A store of one server need not, since its journal runs no call twice at once.
    */
   commit(
     claim: Claim,

@@ -57,7 +57,10 @@ export class Publishing {
     }
   }
 
-  /** The transaction has failed. Mostly nothing of it stands; a store that broke cannot say so. */
+  /**
+   * The transaction has failed. Mostly nothing of it stands; a store that broke cannot say so. A durable topic looks
+   * into the store then; one in memory shows nothing, even if the transaction stands.
+   */
   falls(): void {
     this.#open = false;
     for (const { name, seq } of this.#outgoing) {
