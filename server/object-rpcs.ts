@@ -9,8 +9,8 @@ import { fromJsonString, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
 import type { MethodDefinition, ObjectDefinition } from "../runtime/base/definition.ts";
-import { reasonError } from "../runtime/base/errors.ts";
 import type { Caller } from "../runtime/base/handlers.ts";
+import { liveError } from "../runtime/base/live-reasons.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
 import { onAbort } from "../runtime/base/signals.ts";
 import { headerNames } from "../runtime/call/headers.ts";
@@ -78,7 +78,7 @@ export function heldForCall(
   parts: RpcHost,
 ): Promise<LocalHolding> {
   return new Promise((resolve, reject) => {
-    let lastCause: ConnectError = reasonError("PARK_TIMEOUT");
+    let lastCause: ConnectError = liveError("PARK_TIMEOUT");
     const fail = (error: ConnectError): void => {
       settle();
       holding.release();
@@ -168,7 +168,7 @@ class StateReader implements Holder {
 
   /** The object was not there in its time. */
   late(): void {
-    if (!this.#began) this.end(this.#lastCause ?? reasonError("PARK_TIMEOUT"));
+    if (!this.#began) this.end(this.#lastCause ?? liveError("PARK_TIMEOUT"));
   }
 
   loading(): void {
@@ -177,7 +177,7 @@ class StateReader implements Holder {
 
   bound({ states }: Binding): void {
     const state = states.get(this.#member);
-    if (state === undefined) this.end(reasonError("NO_SUCH_MEMBER"));
+    if (state === undefined) this.end(liveError("NO_SUCH_MEMBER"));
     else if (state.failure !== undefined) this.end(state.failure);
     else this.#take(state.value);
   }

@@ -13,7 +13,7 @@ import type { Clock } from "../runtime/base/clock.ts";
 import { deadlineAfter } from "../runtime/base/deadline.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import type { HandlerContext } from "../runtime/base/handlers.ts";
-import { reasonError } from "../runtime/base/errors.ts";
+import { liveError } from "../runtime/base/live-reasons.ts";
 import type { Log } from "../runtime/base/log.ts";
 import type { Random } from "../runtime/base/random.ts";
 import { onAbort } from "../runtime/base/signals.ts";
@@ -156,7 +156,7 @@ export class ServerObjects {
     const command = call.definition.kind === "command";
     const closed = refusal();
     if (closed !== undefined) return refused(closed, command);
-    if (holding === undefined || method === undefined) return refused(reasonError("NOT_READY"), command);
+    if (holding === undefined || method === undefined) return refused(liveError("NOT_READY"), command);
     return this.#given(method, call.request, call, guestOf(call, this.#parts), () => holding);
   }
 

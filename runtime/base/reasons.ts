@@ -1,7 +1,7 @@
 /**
  * The reasons why a call fails: their numbers, and of those that a client finds by itself the code, what
  * happened and what to do next. Those that a server gives are in `server-reasons.ts`, with which a browser need
- * not be loaded: their texts come with the error. docs/errors.md and errors.proto list the same ones; a test
+ * not be loaded: their texts come with the error; those of streams and held objects in `live-reasons.ts`. docs/errors.md and errors.proto list the same ones; a test
  * holds them together.
  *
  * Source: design "What counts as the server's answer", "The API of a call".
@@ -34,8 +34,18 @@ export type ServerReason =
   | "SIGN_IN_REFUSED"
   | "TOO_LARGE";
 
-/** Those that a client finds by itself. */
-export type ClientReason = Exclude<Reason, ServerReason>;
+/** Those of streams and held objects. */
+export type LiveReason =
+  | "NOT_READY"
+  | "RELEASED"
+  | "LAGGED"
+  | "PARK_TIMEOUT"
+  | "TOO_MANY_PARKED"
+  | "NO_SUCH_MEMBER"
+  | "ITEMS_LOST";
+
+/** Those that a client finds by itself when it calls. */
+export type ClientReason = Exclude<Reason, ServerReason | LiveReason>;
 
 /**
  * What an answer to a once-command says of the command, in the header `holdfast-settled`:
@@ -57,7 +67,7 @@ export interface ReasonInfo {
   readonly advice: string;
 }
 
-function info(code: Code, text: string, advice: string): ReasonInfo {
+export function info(code: Code, text: string, advice: string): ReasonInfo {
   return { code, text, advice };
 }
 
@@ -109,29 +119,6 @@ export const reasons: Readonly<Record<ClientReason, ReasonInfo>> = {
     Code.Unknown,
     "an interceptor or the token source of this program failed",
     "The cause says where.",
-  ),
-  NOT_READY: info(Code.FailedPrecondition, "the value has not come yet", "Wait for it with a watch."),
-  RELEASED: info(Code.Canceled, "the reference is released", "Hold the object again."),
-  LAGGED: info(Code.Unavailable, "the reader was too slow", "Nothing: the stream goes on from the ring."),
-  PARK_TIMEOUT: info(
-    Code.Unavailable,
-    "the object was not live inside the call's deadline",
-    "Call again when the reference is live.",
-  ),
-  TOO_MANY_PARKED: info(
-    Code.ResourceExhausted,
-    "too many calls wait for this object",
-    "Call again when the reference is live.",
-  ),
-  NO_SUCH_MEMBER: info(
-    Code.InvalidArgument,
-    "the variant that the reference has now lacks this member",
-    "Look at the reference's variant before calling.",
-  ),
-  ITEMS_LOST: info(
-    Code.DataLoss,
-    "the server no longer has items that this stream has not given",
-    "Read the present state by a query, then follow the stream again.",
   ),
 };
 

@@ -4,8 +4,9 @@
  * Source: design "Held objects".
  */
 import type { VariantDefinition } from "../base/definition.ts";
-import { HoldfastError, reasonError } from "../base/errors.ts";
+import { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
+import { liveError } from "../base/live-reasons.ts";
 import type { Change } from "../delta/operation.ts";
 import type {
   Binding,
@@ -82,7 +83,7 @@ export class LocalHolding implements Holding, ObjectHolder {
   // Calls -----------------------------------------------------------------------------------------------------------
 
   async call(call: ObjectCall): Promise<ObjectAnswer> {
-    if (this.#variant?.members.includes(call.member) === false) return notRun(reasonError("NO_SUCH_MEMBER"));
+    if (this.#variant?.members.includes(call.member) === false) return notRun(liveError("NO_SUCH_MEMBER"));
     const forgotten = new AbortController();
     this.#running.set(call, forgotten);
     try {
@@ -103,7 +104,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     const handler = live?.handler(call.member);
     // It waited for its turn, and meanwhile nobody waits for it or the object is gone.
     if (live === undefined || handler === undefined || forgotten.aborted) {
-      return notRun(reasonError("NOT_READY", "the object is not live any more"));
+      return notRun(liveError("NOT_READY", "the object is not live any more"));
     }
     const { env, request } = this.#parts;
     const { type, params, key, session } = request;

@@ -12,7 +12,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import type { Message } from "@bufbuild/protobuf";
 import type { Clock } from "../base/clock.ts";
 import { parkedCountMost } from "../base/constants.ts";
-import { reasonError } from "../base/errors.ts";
+import { liveError } from "../base/live-reasons.ts";
 import type { Holding } from "./holding.ts";
 import { PendingCall, type PendingCallInit, type PendingCallOwner } from "./pending-call.ts";
 
@@ -39,7 +39,7 @@ export class Parking implements PendingCallOwner {
   make(init: PendingCallInit): Promise<Message> {
     if (this.#way === undefined && this.#calls.size >= parkedCountMost) {
       const text = `${parkedCountMost} calls wait for this object already`;
-      return Promise.reject(reasonError("TOO_MANY_PARKED", text, { outcome: "not-run" }));
+      return Promise.reject(liveError("TOO_MANY_PARKED", text, { outcome: "not-run" }));
     }
     const call = new PendingCall(init, this.#clock, this);
     if (call.isOver) return call.promise;

@@ -11,6 +11,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { type Deadline, deadlineAfter } from "../base/deadline.ts";
 import { isOnce } from "../base/definition.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
+import { liveError, liveReasons } from "../base/live-reasons.ts";
 import { type Mark, type Outcome, reasons } from "../base/reasons.ts";
 import { onAbort } from "../base/signals.ts";
 import type { CallableDefinition, ObjectAnswer, ObjectCall } from "./holding.ts";
@@ -143,7 +144,7 @@ export class PendingCall implements ObjectCall {
 
   /** Ends it because the variant that is bound now lacks its method. */
   endWithoutMember(): void {
-    this.end(reasonError("NO_SUCH_MEMBER", undefined, this.#facts()));
+    this.end(liveError("NO_SUCH_MEMBER", undefined, this.#facts()));
   }
 
   end(error: HoldfastError): void {
@@ -206,8 +207,8 @@ export class PendingCall implements ObjectCall {
 
   #parkedTooLong(): HoldfastError {
     const trouble = this.#owner.trouble();
-    const text = `${reasons.PARK_TIMEOUT.text} (${this.#readyTimeoutMs} ms)`;
-    return reasonError("PARK_TIMEOUT", trouble === undefined ? text : `${text}: ${trouble}`, this.#facts());
+    const text = `${liveReasons.PARK_TIMEOUT.text} (${this.#readyTimeoutMs} ms)`;
+    return liveError("PARK_TIMEOUT", trouble === undefined ? text : `${text}: ${trouble}`, this.#facts());
   }
 
   /** Once it was sent the budget alone counts; while it waits for another sending it is parked all the same. */

@@ -9,7 +9,7 @@ import { type Call, Mark, type ServerMessage } from "../../gen/holdfast/link/v1/
 import type { Clock } from "../base/clock.ts";
 import { inFlightCountMost } from "../base/constants.ts";
 import { deadlineAfter } from "../base/deadline.ts";
-import { reasonError } from "../base/errors.ts";
+import { liveError } from "../base/live-reasons.ts";
 import { serverError } from "../base/server-reasons.ts";
 import { linkMarks } from "../call/link-fields.ts";
 import { messageIn, payloadOf } from "../wire/packet.ts";
@@ -51,7 +51,7 @@ export class ProvidedCalls {
     const holding = this.#side.holding(message.hold);
     const call = this.#read(message);
     if (call instanceof ConnectError || holding === undefined) {
-      const error = call instanceof ConnectError ? call : reasonError("NOT_READY");
+      const error = call instanceof ConnectError ? call : liveError("NOT_READY");
       this.#end.send(errorResult({ id }, error, Mark.NONE, false));
       return;
     }
@@ -68,7 +68,7 @@ export class ProvidedCalls {
   #read(message: Call): ObjectCall | ConnectError {
     if (this.#running.size >= inFlightCountMost) return serverError("OVERLOADED");
     const method = this.#side.method(message.hold, this.#end.nameOf(message.method));
-    if (method === undefined) return reasonError("NO_SUCH_MEMBER");
+    if (method === undefined) return liveError("NO_SUCH_MEMBER");
     const { member, definition } = method;
     const { stamp, headers, timeoutMs } = message;
     if (definition.kind === "command" && stamp === undefined) return serverError("CALL_ID_MISSING");

@@ -17,7 +17,8 @@ import type { Clock, Timer } from "../base/clock.ts";
 import { foreignTimeoutMsMost, type Timing } from "../base/constants.ts";
 import { chooseBudgetMs } from "../base/deadline.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
-import { HoldfastError, reasonError } from "../base/errors.ts";
+import { HoldfastError } from "../base/errors.ts";
+import { liveError } from "../base/live-reasons.ts";
 import type { ReferenceState } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
 import { Source } from "../base/watchable.ts";
@@ -142,7 +143,7 @@ export class ReferenceCore implements Holder, MemberOwner {
 
   release(): void {
     if (this.#state.kind === "released") return;
-    const error = reasonError("RELEASED");
+    const error = liveError("RELEASED");
     const holding = this.#holding;
     this.#move({ kind: "released" });
     this.#adopted = false;
@@ -221,19 +222,16 @@ export class ReferenceCore implements Holder, MemberOwner {
     const bound = this.#states.get(name);
     const last = bound?.value;
     const state = this.#state;
-    if (state.kind === "released") return { kind: "error", error: reasonError("RELEASED"), last };
+    if (state.kind === "released") return { kind: "error", error: liveError("RELEASED"), last };
     if (state.kind === "failed") return { kind: "error", error: state.cause, last };
     if (bound?.failure !== undefined) return { kind: "error", error: bound.failure, last };
     if (bound !== undefined) return { kind: "value", value: bound.value };
     if (this.#variant === undefined) return { kind: "none" };
-    return { kind: "error", error: reasonError("NO_SUCH_MEMBER"), last };
+    return { kind: "error", error: liveError("NO_SUCH_MEMBER"), last };
   }
 
   notReady(name: string): Error {
-    return reasonError(
-      "NOT_READY",
-      `${name} of ${this.#parts.definition.$service.typeName} has no value yet`,
-    );
+    return liveError("NOT_READY", `${name} of ${this.#parts.definition.$service.typeName} has no value yet`);
   }
 
   awake(): Timer {
@@ -255,14 +253,14 @@ export class ReferenceCore implements Holder, MemberOwner {
   #refusal(member: string): HoldfastError | undefined {
     const facts = { outcome: "not-run", progress: "parked" } as const;
     const state = this.#state;
-    if (state.kind === "released") return reasonError("RELEASED", undefined, facts);
+    if (state.kind === "released") return liveError("RELEASED", undefined, facts);
     if (state.kind === "failed") {
       const { cause } = state;
       const { reason, code, details } = cause;
       return new HoldfastError(cause.rawMessage, { ...facts, reason, code, details, cause });
     }
     if (state.kind === "live" && this.#binding?.variant.members.includes(member) === false) {
-      return reasonError("NO_SUCH_MEMBER", undefined, facts);
+      return liveError("NO_SUCH_MEMBER", undefined, facts);
     }
     return undefined;
   }

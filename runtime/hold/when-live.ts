@@ -8,6 +8,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { HoldfastError } from "../base/errors.ts";
 import { reasonError } from "../base/errors.ts";
+import { liveError } from "../base/live-reasons.ts";
 import type { ReferenceState } from "../base/objects.ts";
 import { onAbort } from "../base/signals.ts";
 import type { ReferenceCore } from "./reference.ts";
@@ -44,7 +45,7 @@ export function whenLive(core: ReferenceCore, options: WhenLiveOptions): Promise
     };
     const look = (state: ReferenceState): void => {
       if (state.kind === "live") finish(undefined);
-      else if (state.kind === "released") finish(reasonError("RELEASED"));
+      else if (state.kind === "released") finish(liveError("RELEASED"));
       else if (state.kind === "failed") {
         lastCause = state.cause;
         if (state.retryAt === undefined) finish(state.cause);
@@ -71,5 +72,5 @@ function aborted(reason: unknown): HoldfastError {
 function notInTime(core: ReferenceCore, readyTimeoutMs: number): HoldfastError {
   const trouble = core.trouble();
   const text = `the object was not live inside ${readyTimeoutMs} ms`;
-  return reasonError("PARK_TIMEOUT", trouble === undefined ? text : `${text}: ${trouble}`);
+  return liveError("PARK_TIMEOUT", trouble === undefined ? text : `${text}: ${trouble}`);
 }

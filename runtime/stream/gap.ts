@@ -3,7 +3,7 @@
  *
  * Source: design "Streams: The client".
  */
-import { reasonError } from "../base/errors.ts";
+import { liveError } from "../base/live-reasons.ts";
 import type { Gap, GapMode } from "../base/streams.ts";
 
 export class GapTeller {
@@ -27,7 +27,7 @@ export class GapTeller {
     if (gap.$gap === "lost") this.lostCount += gap.count;
     else this.restartCount += 1;
     this.#onGap?.(gap);
-    if (this.#mode === "throw") throw reasonError("ITEMS_LOST", textOf(gap));
+    if (this.#mode === "throw") throw liveError("ITEMS_LOST", textOf(gap));
     return this.#mode === "yield" ? gap : undefined;
   }
 }

@@ -16,7 +16,7 @@ import {
 import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import { inFlightCountMost } from "../../runtime/base/constants.ts";
 import type { UnaryDefinition } from "../../runtime/base/definition.ts";
-import { reasonError } from "../../runtime/base/errors.ts";
+import { liveError } from "../../runtime/base/live-reasons.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
@@ -158,7 +158,7 @@ class WireCalls {
   }
 
   #read(call: Call, definition: UnaryDefinition | undefined): Try {
-    if (definition === undefined && call.hold !== 0) throw reasonError("NO_SUCH_MEMBER");
+    if (definition === undefined && call.hold !== 0) throw liveError("NO_SUCH_MEMBER");
     if (definition === undefined) {
       const name = this.#wire.end.nameOf(call.method);
       throw serverError("NO_SUCH_METHOD", `the server does not have the method "${name.slice(0, 200)}"`);

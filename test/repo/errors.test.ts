@@ -9,6 +9,7 @@ import {
   reasons,
   type ServerReason,
 } from "../../runtime/base/reasons.ts";
+import { liveReasons } from "../../runtime/base/live-reasons.ts";
 import { isServerReason, serverError, serverReasons } from "../../runtime/base/server-reasons.ts";
 import { nextStep } from "../../runtime/call/retry.ts";
 import { read } from "./source-files.ts";
@@ -87,7 +88,7 @@ describe("the reasons", () => {
 
 describe.each(reasonNames)("%s", (name) => {
   const ofServer = isServerReason(name);
-  const info = ofServer ? serverReasons[name] : reasons[name];
+  const info = ofServer ? serverReasons[name] : { ...reasons, ...liveReasons }[name];
   const mark = ofServer ? serverReasons[name].mark : undefined;
   const described = page.get(name);
 
