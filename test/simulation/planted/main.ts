@@ -1,5 +1,5 @@
 // Breaks a copy of the sources in one place after the other, and counts the seeds until the simulation finds it:
-// `npm run sim:planted -- [--seeds N] [--only TEXT] [--write]`.
+// `npm run sim:planted -- [--seeds N] [--only TEXT]… [--write]`.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { writeTable } from "./table.ts";
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "5000" },
-    only: { type: "string", default: "" },
+    only: { type: "string", multiple: true, default: [""] },
     write: { type: "boolean", default: false },
   },
 });
@@ -24,6 +24,7 @@ export interface Found {
   readonly breakage: Breakage;
   /** Seeds until the first breach; undefined: none. */
   readonly seeds: number | undefined;
+  readonly seedsMost: number;
   readonly rule: string;
 }
 
@@ -32,9 +33,13 @@ try {
     cpSync(join(root, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const found = breakages.filter(({ name }) => name.includes(values.only)).map(look);
+  const found: Found[] = [];
+  for (const breakage of breakages.filter(({ name }) => values.only.some((text) => name.includes(text)))) {
+    found.push(look(breakage));
+    // Each at once: all of them take long, and what is known stays known.
+    if (values.write) writeTable(join(root, "docs/simulation.md"), breakages, found);
+  }
   const missed = found.filter(({ seeds }) => seeds === undefined);
-  if (values.write) writeTable(join(root, "docs/simulation.md"), found);
   say(
     `sim:planted: ${missed.length === 0 ? "ok" : "failed"} ${found.length - missed.length} of ${found.length} found`,
   );
@@ -65,7 +70,7 @@ function look(breakage: Breakage): Found {
     const seeds = result?.ok === true ? undefined : (result?.count ?? 1);
     say(`${breakage.name}: ${seeds === undefined ? "NOT FOUND" : `${seeds} seeds (${rule})`}`);
     if (result === undefined) say(run.stderr.split("\n").slice(0, 8).join("\n"));
-    return { breakage, seeds, rule };
+    return { breakage, seeds, seedsMost: Number(values.seeds), rule };
   } finally {
     writeFileSync(file, text);
   }
