@@ -17,7 +17,7 @@ import { ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
 import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
-import { throttledFirstWaitMs, tryBeyondHandlerMs } from "../base/constants.ts";
+import { throttledFirstWaitMs } from "../base/constants.ts";
 import { chooseBudgetMs, type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import type { Progress } from "../base/errors.ts";
@@ -41,6 +41,7 @@ import { nextStep } from "./retry.ts";
 import { SignInGone } from "./sign-in.ts";
 import { Stamp } from "./stamp.ts";
 import { endText, isRepeat, nextTexts } from "./try-text.ts";
+import { tryWaitMsOf } from "./try-wait.ts";
 
 /**
  * Makes a call.
@@ -276,7 +277,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   async #try(connection: TryConnection, token: string | undefined, signal: AbortSignal): Promise<TryEnd<O>> {
     const cut = new AbortController();
     const forget = onAbort(signal, (reason) => cut.abort(reason));
-    const waitMs = this.#tryWaitMs();
+    const waitMs = tryWaitMsOf(this.#definition, this.#env.timing);
     // Where the budget ends first, it ends the call: that is no fault of the connection, and swaps nothing.
     const timer = this.#env.clock.timer(waitMs < this.#deadline.leftMs() ? waitMs : Infinity, () => {
       const text = `no reply in ${Math.round(waitMs)} ms`;
@@ -327,14 +328,6 @@ class Call<I extends DescMessage, O extends DescMessage> {
       this.request,
       this.#options.contextValues,
     );
-  }
-
-  #tryWaitMs(): number {
-    const { timing } = this.#env;
-    const definition = this.#definition;
-    if (definition.kind === "heartbeat") return definition.everyMs;
-    const handlerMs = definition.kind === "command" ? (definition.handlerMostMs ?? 0) : 0;
-    return handlerMs > timing.tryWaitMs ? handlerMs + tryBeyondHandlerMs : timing.tryWaitMs;
   }
 
   #facts(connection: TryConnection): TryFacts {
