@@ -34,7 +34,7 @@ import {
   ownerlessError,
 } from "./call-error.ts";
 import { newId } from "./call-id.ts";
-import { headerNames } from "./headers.ts";
+import { headerNames, joined } from "./headers.ts";
 import { errorEnd, gateReport, hasLeft, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
 import { type Keep, keepOf } from "./keep.ts";
 import { nextStep } from "./retry.ts";
@@ -392,10 +392,4 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const stop: unknown = signal.aborted ? signal.reason : error;
     return errorOfStop(stop, this.#callFacts(), this.#env.trouble(), this.#options.signal?.reason);
   }
-}
-
-function joined(response: UnaryResponse): Headers {
-  const all = new Headers(response.header);
-  response.trailer.forEach((value, key) => all.set(key, value));
-  return all;
 }

@@ -101,3 +101,16 @@ export function parseCallHeader(value: string): CallHeader | undefined {
 export function formatServerHeader(build: string | undefined): string {
   return build === undefined ? "1" : `1;build="${build}"`;
 }
+
+/** What an answer carried, before its message and after it. */
+export function joined({
+  header,
+  trailer,
+}: {
+  readonly header: Headers;
+  readonly trailer: Headers;
+}): Headers {
+  const all = new Headers(header);
+  trailer.forEach((value, key) => all.set(key, value));
+  return all;
+}
