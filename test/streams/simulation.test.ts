@@ -193,7 +193,7 @@ it.each<Over>(["Follow", "WebSocket"])(
         all.connections += over === "Follow" ? reader.net.connectionCount : reader.net.socketCount;
       }
     }
-  // It looked at what it is about.
+    // It looked at what it is about.
     expect(all.lost).toBeGreaterThan(100);
     expect(all.restarts).toBeGreaterThan(10);
     expect(all.connections).toBeGreaterThan(300);
