@@ -18,8 +18,10 @@ process.exitCode = await runAgain({ onChange: () => console.log("${name} ends") 
 }
 
 /** One that is served: it ends when it is told to. */
-const served = (name: string): string => `console.log("${name} " + process.argv.slice(2).join(" "));
-process.on("SIGTERM", () => { console.log("told to end"); process.exit(7); });
+const served = (
+  name: string,
+): string => `process.on("SIGTERM", () => { console.log("told to end"); process.exit(7); });
+console.log("${name} " + process.argv.slice(2).join(" "));
 setInterval(() => {}, 1000);
 `;
 
