@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file bench/v1/bench.proto.
  */
 export const file_bench_v1_bench: GenFile = /*@__PURE__*/
-  fileDesc("ChRiZW5jaC92MS9iZW5jaC5wcm90bxIIYmVuY2gudjEiIAoFU21hbGwSDAoEdGV4dBgBIAEoCRIJCgFuGAIgASgFIuYCCgZNZWRpdW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIAoGc3RhdHVzGAMgASgOMhAuYmVuY2gudjEuU3RhdHVzEhIKCmNyZWF0ZWRfbXMYBCABKAMSDQoFcHJpY2UYBSABKAESDAoEZG9uZRgGIAEoCBIfCgVvd25lchgHIAEoCzIQLmJlbmNoLnYxLlBlcnNvbhIMCgR0YWdzGAggAygJEiwKBmNvdW50cxgJIAMoCzIcLmJlbmNoLnYxLk1lZGl1bS5Db3VudHNFbnRyeRIdCgVsaW5lcxgKIAMoCzIOLmJlbmNoLnYxLkxpbmUSDQoDdXJsGAsgASgJSAASDgoEcm9vbRgMIAEoBUgAEhEKBG5vdGUYDSABKAlIAYgBARotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBQggKBnRhcmdldEIHCgVfbm90ZSIyCgZQZXJzb24SDAoEbmFtZRgBIAEoCRINCgVlbWFpbBgCIAEoCRILCgNhZ2UYAyABKA0iNQoETGluZRILCgNza3UYASABKAkSEAoIcXVhbnRpdHkYAiABKAUSDgoGd2VpZ2h0GAMgASgCIjcKBUxhcmdlEh8KBWl0ZW1zGAEgAygLMhAuYmVuY2gudjEuTWVkaXVtEg0KBXRvdGFsGAIgASgEIhYKBlBhY2tldBIMCgRkYXRhGAEgASgMKkQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtTVEFUVVNfT1BFThABEhEKDVNUQVRVU19DTE9TRUQQAjI4CgpGYW5TZXJ2aWNlEioKBFRhaWwSDy5iZW5jaC52MS5TbWFsbBoPLmJlbmNoLnYxLlNtYWxsMAFiBnByb3RvMw");
+  fileDesc("ChRiZW5jaC92MS9iZW5jaC5wcm90bxIIYmVuY2gudjEiIAoFU21hbGwSDAoEdGV4dBgBIAEoCRIJCgFuGAIgASgFIuYCCgZNZWRpdW0SCgoCaWQYASABKAkSDQoFdGl0bGUYAiABKAkSIAoGc3RhdHVzGAMgASgOMhAuYmVuY2gudjEuU3RhdHVzEhIKCmNyZWF0ZWRfbXMYBCABKAMSDQoFcHJpY2UYBSABKAESDAoEZG9uZRgGIAEoCBIfCgVvd25lchgHIAEoCzIQLmJlbmNoLnYxLlBlcnNvbhIMCgR0YWdzGAggAygJEiwKBmNvdW50cxgJIAMoCzIcLmJlbmNoLnYxLk1lZGl1bS5Db3VudHNFbnRyeRIdCgVsaW5lcxgKIAMoCzIOLmJlbmNoLnYxLkxpbmUSDQoDdXJsGAsgASgJSAASDgoEcm9vbRgMIAEoBUgAEhEKBG5vdGUYDSABKAlIAYgBARotCgtDb3VudHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAU6AjgBQggKBnRhcmdldEIHCgVfbm90ZSIyCgZQZXJzb24SDAoEbmFtZRgBIAEoCRINCgVlbWFpbBgCIAEoCRILCgNhZ2UYAyABKA0iNQoETGluZRILCgNza3UYASABKAkSEAoIcXVhbnRpdHkYAiABKAUSDgoGd2VpZ2h0GAMgASgCIjcKBUxhcmdlEh8KBWl0ZW1zGAEgAygLMhAuYmVuY2gudjEuTWVkaXVtEg0KBXRvdGFsGAIgASgEIhYKBlBhY2tldBIMCgRkYXRhGAEgASgMKkQKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABIPCgtTVEFUVVNfT1BFThABEhEKDVNUQVRVU19DTE9TRUQQAjI4CgpGYW5TZXJ2aWNlEioKBFRhaWwSDy5iZW5jaC52MS5TbWFsbBoPLmJlbmNoLnYxLlNtYWxsMAEyXwoLQ2FsbFNlcnZpY2USJwoDR2V0Eg8uYmVuY2gudjEuU21hbGwaDy5iZW5jaC52MS5TbWFsbBInCgNQdXQSDy5iZW5jaC52MS5TbWFsbBoPLmJlbmNoLnYxLlNtYWxsYgZwcm90bzM");
 
 /**
  * @generated from message bench.v1.Small
@@ -262,4 +262,29 @@ export const FanService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_bench_v1_bench, 0);
+
+/**
+ * What calls are measured with.
+ *
+ * @generated from service bench.v1.CallService
+ */
+export const CallService: GenService<{
+  /**
+   * @generated from rpc bench.v1.CallService.Get
+   */
+  get: {
+    methodKind: "unary";
+    input: typeof SmallSchema;
+    output: typeof SmallSchema;
+  },
+  /**
+   * @generated from rpc bench.v1.CallService.Put
+   */
+  put: {
+    methodKind: "unary";
+    input: typeof SmallSchema;
+    output: typeof SmallSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_bench_v1_bench, 1);
 
