@@ -1,15 +1,17 @@
 // One topic and many followers: what a follower costs the server in memory, and a delivery in time, beside Connect's
-// own streaming with a queue for each client and raw ws. Server and clients are processes of their own; holdfast's and
-// Connect's followers share HTTP/2 connections of a hundred, ws has a socket for each.
-//   npm run bench:fan-out -- [--followers N] [--items N] [--burst N] [--json FILE]
+// own streaming with a queue for each client and raw ws. Server and clients are processes of their own. Over Follow and
+// Connect the followers share HTTP/2 connections of a hundred; `wire` and `ws` have a WebSocket for each; `shared` has
+// WebSockets of a thousand followers. The items of a burst are published in one turn, and the next burst when every
+// follower has all of the last.
+//   npm run bench:fan-out -- [--kinds follow,wire,shared,connect,ws] [--followers N] [--items N] [--burst N] [--json FILE]
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer as createHttp2Server } from "node:http2";
+import { type ClientHttp2Session, connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { createClient, type ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { resumable, type StreamDefinition } from "holdfast/generated-v1";
@@ -19,7 +21,8 @@ import { FanService, PacketSchema, type Small, SmallSchema } from "./gen/bench/v
 
 const { values } = parseArgs({
   options: {
-    followers: { type: "string", default: "10000" },
+    kinds: { type: "string", default: "follow,wire,shared,connect,ws" },
+    followers: { type: "string", default: "1000" },
     items: { type: "string", default: "50" },
     burst: { type: "string", default: "1" },
     json: { type: "string" },
@@ -31,10 +34,15 @@ const { values } = parseArgs({
 const followerCount = Number(values.followers);
 const itemCount = Number(values.items);
 const burstCount = Number(values.burst);
-const kinds = ["holdfast", "connect", "ws"] as const;
-type Kind = (typeof kinds)[number];
-const perConnection = 100;
-const text = "x".repeat(100);
+const roundCount = Math.ceil(itemCount / burstCount);
+/** Rounds that are not counted. */
+const warmUpCount = 10;
+/** Followers of one connection. */
+const perConnection = { follow: 100, wire: 1, shared: 1_000, connect: 100, ws: 1 };
+type Kind = keyof typeof perConnection;
+/** Followers that open at once. */
+const openingCount = 100;
+const text = "x".repeat(200);
 
 /** What a server under test can do. */
 interface Fan {
@@ -42,170 +50,193 @@ interface Fan {
   publish(n: number): void;
 }
 
-const servers: Record<Kind, () => Promise<Fan>> = {
-  async holdfast() {
-    const tail: StreamDefinition<typeof SmallSchema, typeof SmallSchema> = {
-      kind: "stream",
-      method: FanService.method.tail,
-      keepCount: 1_024,
-      roomCount: 256,
-      idleMs: 45_000,
-      follower: resumable,
-    };
-    const server = createServer().implement(
-      { $service: FanService, $methods: { tail } },
-      { tail: (_: unknown, ctx: { follow(topic: unknown): unknown }) => ctx.follow(topic) },
-    );
-    const topic = server.topic(tail, "");
-    const { port } = await server.listen({ host: "127.0.0.1" });
-    return { port, publish: (n) => void topic.publish({ n, text }) };
-  },
-  async connect() {
-    const followers = new Set<{ queue: Small[]; wake: () => void }>();
-    const routes = (router: ConnectRouter): void => {
-      router.rpc(FanService.method.tail, async function* (_, { signal }) {
-        const follower = { queue: [create(SmallSchema)], wake: (): void => undefined };
-        followers.add(follower);
-        signal.addEventListener("abort", () => followers.delete(follower));
-        while (!signal.aborted) {
-          yield* follower.queue.splice(0);
-          await new Promise<void>((resolve) => (follower.wake = resolve));
-        }
-      });
-    };
-    const server = createHttp2Server(connectNodeAdapter({ routes })).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const publish = (n: number): void => {
-      for (const follower of followers) {
-        follower.queue.push(create(SmallSchema, { n, text }));
-        follower.wake();
-      }
-    };
-    return { port: (server.address() as AddressInfo).port, publish };
-  },
-  async ws() {
-    const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
-    await once(server, "listening");
-    server.on("connection", (socket) => socket.send("open"));
-    const publish = (n: number): void => {
-      const bytes = Buffer.from(JSON.stringify({ n, text }));
-      for (const socket of server.clients) socket.send(bytes);
-    };
-    return { port: (server.address() as AddressInfo).port, publish };
-  },
-};
-
-/** `LinkService.Follow`, whose schema is no public name. */
-const followMethod = {
-  ...FanService.method.tail,
-  name: "Follow",
-  parent: { ...FanService, typeName: "holdfast.link.v1.LinkService" },
-  input: PacketSchema,
-  output: PacketSchema,
-};
-
-async function* alone<T>(message: T): AsyncGenerator<T> {
-  yield message;
-}
-
-/** Follows once: calls `opened` with the first message, and then `got` with how many items came. */
-type Follow = (opened: () => void, got: (count: number) => void) => Promise<void>;
-
-function follower(kind: Kind, port: number): () => Follow {
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const transport = () =>
-    createConnectTransport({ baseUrl, httpVersion: "2", sessionManager: new Http2SessionManager(baseUrl) });
-  const hello = { version: 1, codec: "json", link: "l".repeat(16), slot: "s", generation: 1 };
-  const follow = { stream: 1, method: "bench.v1.FanService.Tail", request: {} };
-  const data = new TextEncoder().encode(JSON.stringify([{ hello }, { follow }]));
-  switch (kind) {
-    case "holdfast":
-      return () => {
-        const its = transport();
-        return async (opened, got) => {
-          const { message } = await its.stream(
-            followMethod,
-            undefined,
-            undefined,
-            undefined,
-            alone({ data }),
-          );
-          for await (const packet of message) {
-            const said = Buffer.from(packet.data).toString("latin1");
-            if (said.includes('"welcome"')) opened();
-            else got(said.split('"seq"').length - 1);
-          }
-        };
-      };
-    case "connect":
-      return () => {
-        const client = createClient(FanService, transport());
-        return async (opened, got) => {
-          for await (const { n } of client.tail({})) {
-            if (n === 0) opened();
-            else got(1);
-          }
-        };
-      };
-    case "ws":
-      return () => async (opened, got) => {
-        const socket = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
-        socket.once("message", () => {
-          opened();
-          socket.on("message", () => got(1));
-        });
-        await once(socket, "close");
-      };
-  }
-}
-
-const send = (message: object): void => void process.send?.(message);
-
-async function serve(kind: Kind): Promise<void> {
-  const fan = await servers[kind]();
-  const rss = (): number => {
-    globalThis.gc?.();
-    return process.memoryUsage().rss;
+async function holdfastFan(): Promise<Fan> {
+  const tail: StreamDefinition<typeof SmallSchema, typeof SmallSchema> = {
+    kind: "stream",
+    method: FanService.method.tail,
+    keepCount: 1_024,
+    roomCount: 256,
+    idleMs: 45_000,
+    follower: resumable,
   };
-  let n = 0;
-  let startCpu = process.cpuUsage();
-  send({ port: fan.port, rss: rss() });
-  process.on("message", (what: string) => {
-    if (what === "rss") send({ rss: rss() });
-    if (what === "cpu") {
-      const { user, system } = process.cpuUsage(startCpu);
-      send({ cpuUs: user + system });
+  // Every follower is the same anonymous one from the same address.
+  const many = { wiresPerCallerMost: 1_000_000, greetingsPerAddressMost: 1_000_000 };
+  const server = createServer({ limits: many }).implement(
+    { $service: FanService, $methods: { tail } },
+    { tail: (_: unknown, ctx: { follow(topic: unknown): unknown }) => ctx.follow(topic) },
+  );
+  const topic = server.topic(tail, "");
+  const { port } = await server.listen({ host: "127.0.0.1" });
+  return { port, publish: (n) => void topic.publish({ n, text }) };
+}
+
+async function connectFan(): Promise<Fan> {
+  const followers = new Set<{ queue: Small[]; wake: () => void }>();
+  const routes = (router: ConnectRouter): void => {
+    router.rpc(FanService.method.tail, async function* (_, { signal }) {
+      const follower = { queue: [create(SmallSchema)], wake: (): void => undefined };
+      followers.add(follower);
+      signal.addEventListener("abort", () => followers.delete(follower));
+      while (!signal.aborted) {
+        yield* follower.queue.splice(0);
+        await new Promise<void>((resolve) => (follower.wake = resolve));
+      }
+    });
+  };
+  const server = createHttp2Server(connectNodeAdapter({ routes })).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const publish = (n: number): void => {
+    for (const follower of followers) {
+      follower.queue.push(create(SmallSchema, { n, text }));
+      follower.wake();
     }
-    if (what !== "publish") return;
-    startCpu = process.cpuUsage();
-    const turn = (): void => {
-      for (let one = 0; one < burstCount && n < itemCount; one += 1) fan.publish((n += 1));
-      if (n < itemCount) setImmediate(turn);
-    };
-    turn();
+  };
+  return { port: (server.address() as AddressInfo).port, publish };
+}
+
+async function wsFan(): Promise<Fan> {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: false });
+  await once(server, "listening");
+  server.on("connection", (socket) => socket.send("open"));
+  const publish = (n: number): void => {
+    const bytes = Buffer.from(JSON.stringify({ n, text }));
+    for (const socket of server.clients) socket.send(bytes);
+  };
+  return { port: (server.address() as AddressInfo).port, publish };
+}
+
+const fans: Record<Kind, () => Promise<Fan>> = {
+  follow: holdfastFan,
+  wire: holdfastFan,
+  shared: holdfastFan,
+  connect: connectFan,
+  ws: wsFan,
+};
+
+/** Opens one connection with so many followers; tells of each that is open, and of items. */
+type Open = (port: number, count: number, opened: () => void, got: (count: number) => void) => void;
+
+/** How often one text is in what came. */
+function timesIn(data: Buffer, what: string): number {
+  let count = 0;
+  for (let at = data.indexOf(what); at >= 0; at = data.indexOf(what, at + what.length)) count += 1;
+  return count;
+}
+
+let madeCount = 0;
+const hello = (): object => ({
+  hello: { version: 1, codec: "json", link: `l${madeCount++}`.padEnd(16, "-"), slot: "s", generation: 1 },
+});
+const follow = (stream: number): object => ({
+  follow: { stream, method: "bench.v1.FanService.Tail", request: {} },
+});
+
+function hear(data: Buffer, opened: () => void, got: (count: number) => void): void {
+  for (let n = timesIn(data, '"ready"'); n > 0; n -= 1) opened();
+  const count = timesIn(data, '"item":{"stream"');
+  if (count > 0) got(count);
+}
+
+/** One Follow on a connection: what is on the wire is read, without a client's own work. */
+function openFollow(session: ClientHttp2Session, opened: () => void, got: (count: number) => void): void {
+  const data = new TextEncoder().encode(JSON.stringify([hello(), follow(1)]));
+  const packet = toBinary(PacketSchema, create(PacketSchema, { data }));
+  const envelope = Buffer.alloc(5 + packet.length);
+  envelope.writeUInt32BE(packet.length, 1);
+  envelope.set(packet, 5);
+  const stream = session.request({
+    ":method": "POST",
+    ":path": "/holdfast.link.v1.LinkService/Follow",
+    "content-type": "application/connect+proto",
+    "connect-protocol-version": "1",
+  });
+  stream.on("data", (piece: Buffer) => hear(piece, opened, got));
+  stream.end(envelope);
+}
+
+/** A WebSocket with so many streams. */
+function openWire(port: number, count: number, opened: () => void, got: (count: number) => void): void {
+  const path = "holdfast.link.v1.LinkService/Open";
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/${path}`, "holdfast.v1.json", {
+    perMessageDeflate: false,
+  });
+  socket.once("open", () => socket.send(JSON.stringify([hello()])));
+  socket.once("message", () => {
+    socket.on("message", (data: Buffer) => hear(data, opened, got));
+    socket.send(JSON.stringify(Array.from({ length: count }, (_, at) => follow(at + 1))));
   });
 }
 
-async function follow(kind: Kind, port: number): Promise<void> {
-  const connection = follower(kind, port);
+const opens: Record<Kind, Open> = {
+  follow(port, count, opened, got) {
+    const session = connect(`http://127.0.0.1:${port}`);
+    for (let made = 0; made < count; made += 1) openFollow(session, opened, got);
+  },
+  wire: openWire,
+  shared: openWire,
+  connect(port, count, opened, got) {
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const sessionManager = new Http2SessionManager(baseUrl);
+    const client = createClient(
+      FanService,
+      createConnectTransport({ baseUrl, httpVersion: "2", sessionManager }),
+    );
+    const one = async (): Promise<void> => {
+      for await (const { n } of client.tail({})) {
+        if (n === 0) opened();
+        else got(1);
+      }
+    };
+    for (let made = 0; made < count; made += 1)
+      one().catch((error: unknown) => send({ failed: String(error) }));
+  },
+  ws(port, _, opened, got) {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}`, { perMessageDeflate: false });
+    socket.once("message", () => {
+      opened();
+      socket.on("message", () => got(1));
+    });
+  },
+};
+
+const send = (message: object): void => void process.send?.(message);
+/** The same clock in both processes. */
+const nowUs = (): number => Number(process.hrtime.bigint() / 1_000n);
+
+async function serve(kind: Kind): Promise<void> {
+  const fan = await fans[kind]();
+  const bytes = (): object => {
+    for (let times = 0; times < 4; times += 1) globalThis.gc?.();
+    const { rss, heapUsed } = process.memoryUsage();
+    return { rss, heapUsed };
+  };
+  let n = 0;
+  send({ port: fan.port, ...bytes() });
+  process.on("message", (what: string) => {
+    if (what === "bytes") send(bytes());
+    if (what === "cpu") send({ cpuUs: process.cpuUsage().user + process.cpuUsage().system });
+    if (what !== "publish") return;
+    const fromUs = nowUs();
+    for (let one = 0; one < burstCount; one += 1) fan.publish((n += 1));
+    send({ fromUs });
+  });
+}
+
+async function followAll(kind: Kind, port: number): Promise<void> {
   let openCount = 0;
   let gotCount = 0;
-  let its: Follow | undefined;
-  for (let made = 0; made < followerCount; made += 1) {
-    if (made % perConnection === 0) its = connection();
-    const opening = new Promise<void>((resolve) => {
-      its?.(
-        () => {
-          openCount += 1;
-          resolve();
-        },
-        (count) => {
-          gotCount += count;
-          if (gotCount === followerCount * itemCount) send({ done: true });
-        },
-      ).catch((error: unknown) => send({ failed: String(error) }));
-    });
-    if (made % perConnection === perConnection - 1) await opening;
+  const most = perConnection[kind];
+  const opened = (): void => void (openCount += 1);
+  const got = (count: number): void => {
+    gotCount += count;
+    if (gotCount < followerCount * burstCount) return;
+    gotCount = 0;
+    send({ lastUs: nowUs() });
+  };
+  for (let made = 0; made < followerCount; made += most) {
+    const count = Math.min(most, followerCount - made);
+    opens[kind](port, count, opened, got);
+    while (made + count - openCount >= openingCount) await new Promise((resolve) => setImmediate(resolve));
   }
   while (openCount < followerCount) await new Promise((resolve) => setImmediate(resolve));
   send({ open: true });
@@ -214,7 +245,10 @@ async function follow(kind: Kind, port: number): Promise<void> {
 interface Answer {
   readonly port: number;
   readonly rss: number;
+  readonly heapUsed: number;
   readonly cpuUs: number;
+  readonly fromUs: number;
+  readonly lastUs: number;
   readonly failed?: string;
 }
 
@@ -225,40 +259,51 @@ async function heard(child: ChildProcess): Promise<Answer> {
   return answer;
 }
 
+async function asked(child: ChildProcess, what: string): Promise<Answer> {
+  child.send(what);
+  return heard(child);
+}
+
 async function measure(kind: Kind): Promise<object> {
   const run = (...more: string[]): ChildProcess =>
     fork(fileURLToPath(import.meta.url), [...process.argv.slice(2), "--kind", kind, ...more], {
       execArgv: [...process.execArgv, "--expose-gc"],
     });
   const server = run("--role", "server");
-  const { port, rss } = await heard(server);
-  const clients = run("--role", "clients", "--port", String(port));
+  const before = await heard(server);
+  const clients = run("--role", "clients", "--port", String(before.port));
   await heard(clients);
-  server.send("rss");
-  const bytesEach = ((await heard(server)).rss - rss) / followerCount;
-  const startMs = performance.now();
-  server.send("publish");
-  await heard(clients);
-  const seconds = (performance.now() - startMs) / 1_000;
-  server.send("cpu");
-  const { cpuUs } = await heard(server);
-  server.kill();
+  const after = await asked(server, "bytes");
+  const ms: number[] = [];
+  let beforeUs = 0;
+  for (let round = -warmUpCount; round < roundCount; round += 1) {
+    if (round === 0) beforeUs = (await asked(server, "cpu")).cpuUs;
+    const last = heard(clients);
+    const { fromUs } = await asked(server, "publish");
+    const { lastUs } = await last;
+    if (round >= 0) ms.push((lastUs - fromUs) / 1_000);
+  }
+  const { cpuUs } = await asked(server, "cpu");
+  server.disconnect();
   clients.kill();
-  const deliveries = followerCount * itemCount;
+  ms.sort((a, b) => a - b);
+  const rounded = (value: number): number => Math.round(100 * value) / 100;
   return {
     kind,
-    kibPerFollower: Math.round(bytesEach / 102.4) / 10,
-    deliveriesPerSecond: Math.round(deliveries / seconds),
-    serverCpuUsPerDelivery: Math.round((100 * cpuUs) / deliveries) / 100,
+    heapKibPerFollower: rounded((after.heapUsed - before.heapUsed) / followerCount / 1_024),
+    rssKibPerFollower: rounded((after.rss - before.rss) / followerCount / 1_024),
+    lastDeliveryMs: rounded(ms[ms.length >> 1] ?? Number.NaN),
+    best: rounded(ms[0] ?? Number.NaN),
+    serverCpuUsPerDelivery: rounded((cpuUs - beforeUs) / (followerCount * roundCount * burstCount)),
   };
 }
 
 if (values.role !== undefined) process.on("disconnect", () => process.exit());
 if (values.role === "server") await serve(values.kind as Kind);
-else if (values.role === "clients") await follow(values.kind as Kind, Number(values.port));
+else if (values.role === "clients") await followAll(values.kind as Kind, Number(values.port));
 else {
   const rows: object[] = [];
-  for (const kind of kinds) rows.push(await measure(kind));
+  for (const kind of values.kinds.split(",")) rows.push(await measure(kind as Kind));
   console.table(rows);
   if (values.json !== undefined)
     writeFileSync(values.json, JSON.stringify({ followerCount, itemCount, rows }, null, 2));
