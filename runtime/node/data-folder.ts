@@ -5,9 +5,10 @@
  *
  * Source: reliability decision D31.
  */
-import { lstat, mkdir } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, mkdir, open } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** What the choice of a folder looks at. */
 export interface FolderSurroundings {
@@ -43,13 +44,30 @@ export class FolderRefused extends Error {
 }
 
 /**
- * Makes a folder for this user alone, with what is above it.
+ * Makes a folder for this user alone, with what is above it. When it resolves, a power cut does not take it away.
  *
  * @throws FolderRefused when it is a symbolic link, no folder, or another user's.
  */
 export async function makePrivateFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
+  const firstMade = await mkdir(path, { recursive: true, mode: 0o700 });
   await checkPrivateFolder(path);
+  // The one above is synced in any case: another process may have made this one a moment ago, and died since.
+  for (let made = path; ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (firstMade === undefined || made.length <= firstMade.length) return;
+  }
+}
+
+/** Brings the names in a folder to the disk, where the system has a way: a folder that cannot be opened is let be. */
+async function syncFolder(path: string): Promise<void> {
+  // Windows cannot open a folder, and writes such changes through by itself.
+  if (process.platform === "win32") return;
+  const folder = await open(path, constants.O_RDONLY).catch(() => undefined);
+  try {
+    await folder?.sync();
+  } finally {
+    await folder?.close();
+  }
 }
 
 /** @throws FolderRefused as {@link makePrivateFolder}; the system's error when it is not there. */
