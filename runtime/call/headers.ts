@@ -29,6 +29,11 @@ export const headerNames = {
   retry: "holdfast-retry",
 } as const;
 
+/** A tag that must be the caller's own; without this, one that the server cannot compare says nothing. */
+export function surely(tag: string): string {
+  return `${tag}!`;
+}
+
 /** What a browser's preflight must allow, and its answer expose. */
 export const requestHeaderNames = ["call", "for", "anon", "session", "build", "params"].map(
   (name) => headerNames[name as keyof typeof headerNames],

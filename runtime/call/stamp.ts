@@ -5,7 +5,7 @@
  * Source: design "Commands run once"; reliability decisions D1, D3, D7, D9.
  */
 import type { Clock } from "../base/clock.ts";
-import { formatCallHeader, headerNames, type LanePosition } from "./headers.ts";
+import { formatCallHeader, headerNames, type LanePosition, surely } from "./headers.ts";
 import type { Lane } from "./lane.ts";
 import { firstPerson, type SignIn } from "./sign-in.ts";
 import type { Ticket } from "./ticket.ts";
@@ -160,7 +160,7 @@ export class Stamp {
   fields(tries: number, anonymous: boolean, tag: string | undefined): StampFields {
     const { clock, lane } = this.#options;
     const now = clock.monotonic();
-    const expectedCaller = this.#written ? this.#tag : undefined;
+    const expectedCaller = this.#written ? this.#expected : undefined;
     this.sending(tag);
     this.#written = true;
     const at = this.#first?.at ?? now;
@@ -187,6 +187,12 @@ export class Stamp {
   /** No try of it will be sent any more, whatever its outcome. */
   settle(): void {
     if (this.#seq !== undefined) this.#options.lane.settle(this.#seq);
+  }
+
+  /** Where another person may have signed in, a tag that the server cannot compare is not enough. */
+  get #expected(): string | undefined {
+    if (this.#tag === undefined || this.#person === this.#signIn) return this.#tag;
+    return surely(this.#tag);
   }
 
   get #signIn(): number {
