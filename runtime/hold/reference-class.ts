@@ -7,6 +7,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { CallOptions } from "../base/calls.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
+import { asyncDispose } from "../base/dispose.ts";
 import type { Reference, ReferenceState } from "../base/objects.ts";
 import type { Watchable } from "../base/watchable.ts";
 import type { HeldMember } from "./member.ts";
@@ -41,7 +42,7 @@ class HeldReference implements Reference {
     return Promise.resolve();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.$release();
   }
 }

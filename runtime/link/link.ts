@@ -12,6 +12,7 @@ import type {
   StreamDefinition,
   UnaryDefinition,
 } from "../base/definition.ts";
+import { asyncDispose } from "../base/dispose.ts";
 import type { BeatOptions, Heartbeat } from "../base/heartbeats.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Holds } from "../base/objects.ts";
@@ -158,7 +159,7 @@ export class Link implements Calls, Holds, AsyncDisposable {
     await this.#outbox?.close();
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 

@@ -10,6 +10,7 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Timer } from "../base/clock.ts";
 import type { Beater, HeartbeatDefinition } from "../base/definition.ts";
+import { asyncDispose } from "../base/dispose.ts";
 import type { BeatOptions } from "../base/heartbeats.ts";
 import { onAbort } from "../base/signals.ts";
 import { makeCall } from "../call/call.ts";
@@ -30,7 +31,7 @@ export const beating: Beater = {
   start(host: { readonly env: HeartEnvironment }, definition, makeRequest, onReply, options = {}) {
     const beat = new Beat(host.env, definition, makeRequest, onReply, options);
     const stop = (): void => beat.stop();
-    return { stop, [Symbol.asyncDispose]: async () => stop() };
+    return { stop, [asyncDispose]: async () => stop() };
   },
 };
 

@@ -14,6 +14,7 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import type { StreamDefinition } from "../base/definition.ts";
+import { asyncDispose } from "../base/dispose.ts";
 import { onAbort } from "../base/signals.ts";
 import type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
@@ -126,7 +127,7 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     await this.#running;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 
