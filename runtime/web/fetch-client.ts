@@ -44,7 +44,7 @@ class FetchClient implements HttpClient {
       request.onSent?.(); // fetch never tells when bytes leave
       const response = await this.#fetch(request.url, {
         method: request.method,
-        headers: request.header,
+        headers: headersOfPage(request.header),
         signal: ended.signal,
         // A POST to a sign-in page in place of our server is no answer. "manual" shows the redirect where
         // "error" would look like every other failure.
@@ -131,6 +131,16 @@ class FetchClient implements HttpClient {
     const text = `the client of ${this.#options.origin} is ${this.#life}: it takes no new request`;
     return new ConnectionFault("cut", text, { sent });
   }
+}
+
+/**
+ * Without the name that Connect gives every client: Firefox and Safari would ask the server whether a page of another
+ * origin may set it, and Connect's list of what may be set does not have it. Chromium leaves it out by itself.
+ */
+function headersOfPage(header: Headers): Headers {
+  const headers = new Headers(header);
+  headers.delete("user-agent");
+  return headers;
 }
 
 function isRedirect(status: number): boolean {

@@ -43,6 +43,22 @@ describe("the fetch client", () => {
     expect([answer.status, await text(answer), sent]).toEqual([200, "echo abc", 1]);
   });
 
+  it("leaves the name of the program to the browser, which else asks whether a page may set it", async () => {
+    let sent = new Headers();
+    const client = fetchClient({
+      origin: "https://a.example",
+      fetch: (_, init) => {
+        sent = new Headers(init?.headers);
+        return Promise.resolve(new Response());
+      },
+    });
+    const request = post("https://a.example", "");
+    request.header.set("user-agent", "connect-es/2");
+    request.header.set("holdfast-call", "c1");
+    await client.send(request);
+    expect([sent.get("user-agent"), sent.get("holdfast-call")]).toEqual([null, "c1"]);
+  });
+
   it("makes a fault of every rejection, also of one in words that nobody knows", async () => {
     const strange = [
       new TypeError("Load failed"),
