@@ -67,16 +67,13 @@ export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } &
 export class History {
   readonly events: HistoryEvent[] = [];
   readonly #now: () => number;
-  #hash = 0x811c9dc5;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   add(fact: HistoryFact): void {
-    const event = { at: this.#now(), ...fact };
-    this.events.push(event);
-    this.#chain(textOf(event));
+    this.events.push({ at: this.#now(), ...fact });
   }
 
   of<Kind extends HistoryFact["kind"]>(kind: Kind): FactOf<Kind>[] {
@@ -85,13 +82,12 @@ export class History {
 
   /** Of all events so far: equal for two equal runs. */
   get hash(): string {
-    return (this.#hash >>> 0).toString(16).padStart(8, "0");
-  }
-
-  #chain(text: string): void {
-    let hash = this.#hash;
-    for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-    this.#hash = hash;
+    let hash = 0x811c9dc5;
+    for (const event of this.events) {
+      const text = textOf(event);
+      for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+    }
+    return (hash >>> 0).toString(16).padStart(8, "0");
   }
 }
 

@@ -15,7 +15,6 @@ export interface Violation {
 export interface RunResult {
   readonly end: WorldEnd;
   readonly violations: readonly Violation[];
-  readonly hash: string;
 }
 
 /** Time after healing in which everything must come to rest: the longest budget, the longest wait, and some. */
@@ -32,7 +31,7 @@ export async function runPlan(plan: Plan): Promise<RunResult> {
     const violations = Object.entries(checkers).flatMap(([rule, check]) =>
       check(end).map((text) => ({ rule, text })),
     );
-    return { end, violations, hash: end.history.hash };
+    return { end, violations };
   } finally {
     process.off("unhandledRejection", note);
   }
