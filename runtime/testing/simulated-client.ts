@@ -1,19 +1,21 @@
 /** One HTTP client of a simulated network: one connection at a time, a new one after it has ended. */
-import type { Clock } from "../base/clock.ts";
 import type { HttpClient, HttpOptions, HttpRequest } from "../base/http-client.ts";
-import {
-  type Answer,
-  Exchange,
-  type ExchangeConnection,
-  type ExchangeParts,
-  faultOf,
-} from "./simulated-exchange.ts";
+import { type Block, Connection } from "./simulated-connection.ts";
+import { type Answer, Exchange, type ExchangeParts, faultOf } from "./simulated-exchange.ts";
 import type { Fate, SimulatedRequest } from "./simulated-fate.ts";
 import type { Host } from "./simulated-host.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
-/** How a process is off the network. */
-export type Block = "drop" | "hold";
+/** Who is connected: the network cuts and blocks it with its process or its server. */
+export interface Connected {
+  readonly process: SimulatedProcess;
+  /** The server that it is connected to. */
+  readonly host: Host | undefined;
+  /** The connection ends: what is under way is cut. */
+  end(why: string): void;
+  block(how: Block): void;
+  unblock(): void;
+}
 
 /** What a client needs of its network. */
 export interface ClientNetwork extends Pick<ExchangeParts, "clock" | "tell" | "twin"> {
@@ -21,57 +23,10 @@ export interface ClientNetwork extends Pick<ExchangeParts, "clock" | "tell" | "t
   numberOf(process: SimulatedProcess): number;
   serverOf(origin: string): Host | undefined;
   blockOf(process: SimulatedProcess): Block | undefined;
-  forget(client: SimulatedClient): void;
+  forget(client: Connected): void;
 }
 
-class Connection implements ExchangeConnection {
-  host: Host | undefined;
-  readonly exchanges = new Set<Exchange>();
-  readonly #clock: Clock;
-  /** Packets vanish for good, or wait. */
-  #silent: boolean;
-  #held: (() => void)[] | undefined;
-  #ended = false;
-
-  constructor(clock: Clock, block: Block | undefined) {
-    this.#clock = clock;
-    this.#silent = block === "drop";
-    this.#held = block === "hold" ? [] : undefined;
-  }
-
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  block(how: Block): void {
-    if (how === "drop") this.#silent = true;
-    else this.#held ??= [];
-  }
-
-  unblock(): void {
-    const held = this.#held;
-    this.#held = undefined;
-    for (const arrive of held ?? []) arrive();
-  }
-
-  carry(delayMs: number, arrive: () => void): void {
-    if (this.#silent) return;
-    this.#clock.timer(delayMs, () => {
-      if (this.#silent || this.#ended) return;
-      if (this.#held === undefined) arrive();
-      else this.#held.push(arrive);
-    });
-  }
-
-  end(why: string): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#held = undefined;
-    for (const exchange of [...this.exchanges]) exchange.cut(why);
-  }
-}
-
-export class SimulatedClient implements HttpClient {
+export class SimulatedClient implements HttpClient, Connected {
   readonly process: SimulatedProcess;
   readonly #network: ClientNetwork;
   readonly #options: HttpOptions;
@@ -113,12 +68,12 @@ export class SimulatedClient implements HttpClient {
       tell: network.tell,
       twin: (its, serve, delayMs) => network.twin(its, serve, delayMs),
       over: (exchange) => {
-        connection.exchanges.delete(exchange);
+        connection.carried.delete(exchange);
         this.#endWhenIdle();
       },
     };
     const exchange = new Exchange(parts, request, body, seen, network.fate(seen));
-    connection.exchanges.add(exchange);
+    connection.carried.add(exchange);
     if (connection.host === undefined) this.#connect(exchange, connection);
     else exchange.leave(connection);
     return exchange.answer;
@@ -171,7 +126,7 @@ export class SimulatedClient implements HttpClient {
   }
 
   #endWhenIdle(): void {
-    if (!this.#retired || this.#connection.exchanges.size > 0) return;
+    if (!this.#retired || this.#connection.carried.size > 0) return;
     this.#connection.end("given up");
     this.#network.forget(this);
   }

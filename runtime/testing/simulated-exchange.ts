@@ -4,20 +4,12 @@ import { ConnectionFault, type FaultKind } from "../base/connection-fault.ts";
 import type { HttpClient, HttpRequest } from "../base/http-client.ts";
 import { onAbort } from "../base/signals.ts";
 import { type BodyPipe, bodyPipe } from "./simulated-answer.ts";
+import type { Connection } from "./simulated-connection.ts";
 import type { Fate, ForeignAnswer, NetworkEvent, SimulatedRequest } from "./simulated-fate.ts";
 import type { Host, ServedAnswer, ServedRequest } from "./simulated-host.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
 
 export type Answer = Awaited<ReturnType<HttpClient["send"]>>;
-
-/** The connection that an exchange runs on. */
-export interface ExchangeConnection {
-  readonly host: Host | undefined;
-  /** Carries a packet either way, unless the connection is gone or silent by then. */
-  carry(delayMs: number, arrive: () => void): void;
-  /** Ends it, with all that is under way on it. */
-  end(why: string): void;
-}
 
 /** What an exchange needs of the network and its client. */
 export interface ExchangeParts {
@@ -48,7 +40,7 @@ export class Exchange {
   readonly #atServer = new AbortController();
   readonly #onOver: (() => void)[] = [];
   readonly #settle: Settle;
-  #connection: ExchangeConnection | undefined;
+  #connection: Connection | undefined;
   #pipe: BodyPipe | undefined;
   #sent = false;
   #over = false;
@@ -83,7 +75,7 @@ export class Exchange {
   }
 
   /** The request goes out. */
-  leave(connection: ExchangeConnection): void {
+  leave(connection: Connection): void {
     if (this.#over) return;
     const { fate, latencyMs } = this;
     const { host } = connection;
@@ -161,7 +153,7 @@ export class Exchange {
     );
   }
 
-  async #serve(host: Host, connection: ExchangeConnection): Promise<void> {
+  async #serve(host: Host, connection: Connection): Promise<void> {
     const where = host.process?.name ?? host.name;
     const { tell } = this.#parts;
     const request = this.#seen;
@@ -186,10 +178,7 @@ export class Exchange {
   }
 
   /** The answer's parts go back one after the other. */
-  async #answerWith(
-    { status, header, body, trailer }: ServedAnswer,
-    connection: ExchangeConnection,
-  ): Promise<void> {
+  async #answerWith({ status, header, body, trailer }: ServedAnswer, connection: Connection): Promise<void> {
     const { latencyMs } = this;
     const { process } = this.#parts;
     const pipe = bodyPipe(() => this.#leaveEarly(new Error("the body was left")));
@@ -219,7 +208,7 @@ export class Exchange {
     });
   }
 
-  #reset(connection: ExchangeConnection): void {
+  #reset(connection: Connection): void {
     connection.carry(this.latencyMs, () => this.fail(faultOf("cut", "the server reset it", true)));
   }
 

@@ -1,4 +1,7 @@
-/** What happens to one request of a simulated network, decided before it leaves. */
+/**
+ * What happens to one request of a simulated network, decided before it leaves. A WebSocket is asked for by a request
+ * too, and what its request meets is what it meets: `cutAfterChunks` counts its packets.
+ */
 
 /** A request as whoever decides its fate sees it. */
 export interface SimulatedRequest {
@@ -31,8 +34,10 @@ export interface Fate {
   readonly request?: "lost" | "cut" | "refused";
   /** The same after the work. A {@link ForeignAnswer} takes the place of the server's. */
   readonly answer?: "lost" | "cut" | ForeignAnswer;
-  /** The connection ends after so many chunks of the answer's body, 0 or more. */
+  /** The connection ends after so many chunks of the answer's body, 0 or more; in the middle of a packet. */
   readonly cutAfterChunks?: number;
+  /** A WebSocket is half-open after so many packets from either side: nothing arrives, and nobody says so. */
+  readonly silentAfterChunks?: number;
   /**
    * A copy arrives so many ms later, whatever became of the request itself: a proxy's or a browser's own new try.
    * Nobody hears the answer to it. With `request: "lost"` it is a request that is late.
@@ -44,9 +49,21 @@ export interface Fate {
 export interface NetworkEvent {
   /**
    * `sent`: a request leaves its client; `arrived`: its server has it; `twin`: a late copy arrives; `answered`: the
-   * server's answer leaves; `heard`: its headers are with the client; `failed`: the client learns of a fault.
+   * server's answer leaves; `heard`: its headers are with the client; `failed`: the client learns of a fault; `opened`
+   * and `closed`: a WebSocket at its client; `silent`: from here on it is half-open.
    */
-  readonly kind: "sent" | "arrived" | "twin" | "answered" | "heard" | "failed" | "started" | "crashed";
+  readonly kind:
+    | "sent"
+    | "arrived"
+    | "twin"
+    | "answered"
+    | "heard"
+    | "failed"
+    | "opened"
+    | "closed"
+    | "silent"
+    | "started"
+    | "crashed";
   /** The process that it happened to. */
   readonly where: string;
   readonly request?: SimulatedRequest;

@@ -1,5 +1,6 @@
 /** The servers of a simulated network: what they are given, what they answer, and the machines they run on. */
 import type { Clock } from "../base/clock.ts";
+import type { Wire } from "../wire/wire.ts";
 import { type SimulatedProcess, simulatedProcess } from "./simulated-process.ts";
 
 /** A request as a server gets it; Connect's `UniversalServerRequest` without what only adapters know. */
@@ -31,6 +32,8 @@ export interface SimulatedServer {
   readonly handlers: Iterable<SimulatedHandler>;
   /** Answers every other path. Default: 404 without anything. */
   readonly otherwise?: (request: ServedRequest) => ServedAnswer;
+  /** Takes WebSockets: `(wire, from) => server.accept(wire, from)`. Default: none are taken. */
+  readonly accept?: (wire: Wire, from: { readonly header: Headers; readonly address: string }) => void;
 }
 
 /** Starts a server. What it makes must take its clock from the process, so that a crash takes it along. */
@@ -111,5 +114,10 @@ export class Host implements SimulatedHost {
       return server.otherwise?.(request) ?? { status: 404 };
     };
     return process.hold(begin());
+  }
+
+  /** What takes a WebSocket in the process of now; undefined: nothing does. */
+  get accept(): SimulatedServer["accept"] {
+    return this.#server?.accept;
   }
 }

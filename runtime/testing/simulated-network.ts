@@ -1,16 +1,21 @@
 /**
  * A network in virtual time, between real links and real servers in one process. It carries requests to the very
- * handlers that a port would, and breaks what a test says: connections that are cut, hang or are refused, requests
- * and answers that get lost, late copies, foreign answers, servers that die with all that they were doing.
+ * handlers that a port would, and WebSockets to whoever takes them, and breaks what a test says: connections that are
+ * cut, silent, hang or are refused, requests and answers that get lost, late copies, foreign answers, servers that die
+ * with all that they were doing.
  *
  * A request's body is read whole before it leaves, so rpcs in which the client streams are not for it.
  */
 import type { Clock } from "../base/clock.ts";
 import type { HttpClient, HttpOptions, HttpRequest } from "../base/http-client.ts";
-import { type Block, type ClientNetwork, SimulatedClient } from "./simulated-client.ts";
+import type { OpenWire } from "../link/wire-support.ts";
+import type { WebSocketMaker } from "../wire/websocket.ts";
+import { type ClientNetwork, type Connected, SimulatedClient } from "./simulated-client.ts";
+import type { Block } from "./simulated-connection.ts";
 import type { Fate, NetworkEvent, SimulatedRequest } from "./simulated-fate.ts";
 import { Host, type SimulatedHost, type StartServer } from "./simulated-host.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
+import { openSimulatedWire, webSocketsOf } from "./simulated-socket.ts";
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
@@ -27,6 +32,10 @@ export interface SimulatedNetwork {
   host(origin: string, start: StartServer, name?: string): SimulatedHost;
   /** The HTTP client of a process: `openHttp` of its platform. */
   openHttp(process: SimulatedProcess, options: HttpOptions): HttpClient;
+  /** The class of the WebSockets of a process: `webSocket` of its platform. */
+  webSocket(process: SimulatedProcess): WebSocketMaker;
+  /** Opens wires of a process, for `wiresBy`. */
+  openWire(process: SimulatedProcess): OpenWire;
   /** Ends all connections of a process, or of everybody. */
   cut(process?: SimulatedProcess): void;
   /**
@@ -46,7 +55,7 @@ class Network implements SimulatedNetwork, ClientNetwork {
   lateCount = 0;
   readonly #choose: (hosts: readonly SimulatedHost[]) => SimulatedHost | undefined;
   readonly #hosts = new Map<string, Host[]>();
-  readonly #clients = new Set<SimulatedClient>();
+  readonly #clients = new Set<Connected>();
   readonly #blocks = new Map<SimulatedProcess, Block>();
   readonly #requestCounts = new Map<SimulatedProcess, number>();
 
@@ -74,6 +83,18 @@ class Network implements SimulatedNetwork, ClientNetwork {
     this.#clients.add(client);
     process.onDeath(() => client.close());
     return client;
+  }
+
+  webSocket(process: SimulatedProcess): WebSocketMaker {
+    return webSocketsOf(this, process);
+  }
+
+  openWire(process: SimulatedProcess): OpenWire {
+    return (options) => openSimulatedWire(this.webSocket(process), options);
+  }
+
+  join(client: Connected): void {
+    this.#clients.add(client);
   }
 
   cut(process?: SimulatedProcess): void {
@@ -112,7 +133,7 @@ class Network implements SimulatedNetwork, ClientNetwork {
     });
   }
 
-  forget(client: SimulatedClient): void {
+  forget(client: Connected): void {
     this.#clients.delete(client);
   }
 

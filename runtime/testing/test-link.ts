@@ -2,6 +2,7 @@
 import type { Random } from "../base/random.ts";
 import type { Link } from "../link/link.ts";
 import type { LinkOptions } from "../link/link-options.ts";
+import { wiresBy } from "../link/link-wire.ts";
 import { createLinkOf } from "../link/registry.ts";
 import { memoryOutbox } from "../outbox/memory-outbox.ts";
 import { Outbox } from "../outbox/outbox.ts";
@@ -9,6 +10,7 @@ import { seededRandom } from "./seeded-random.ts";
 import type { SimulatedNetwork } from "./simulated-network.ts";
 import { type SimulatedProcess, simulatedProcess } from "./simulated-process.ts";
 
+/** Calls go over HTTP unless `calls` says otherwise, so that a test sees each of them as a request. */
 export interface TestLinkOptions extends Omit<LinkOptions, "clock" | "random" | "transport"> {
   /** Where the server is. Default: "http://server.test". */
   readonly url?: string;
@@ -16,6 +18,8 @@ export interface TestLinkOptions extends Omit<LinkOptions, "clock" | "random" | 
   readonly process?: SimulatedProcess;
   /** Default: from the seed 1. */
   readonly random?: Random;
+  /** Whether its streams share one WebSocket, as in a browser. Default false: each has a connection of its own. */
+  readonly sharedStreams?: boolean;
 }
 
 export interface TestLink {
@@ -34,6 +38,7 @@ export function testLink(network: SimulatedNetwork, options: TestLinkOptions = {
     url = testOrigin,
     process = simulatedProcess(network.clock, "client"),
     random = seededRandom(1),
+    sharedStreams = false,
     ...rest
   } = options;
   const wakers = new Set<() => void>();
@@ -43,6 +48,8 @@ export function testLink(network: SimulatedNetwork, options: TestLinkOptions = {
       random,
       openHttp: (http) => network.openHttp(process, http),
       outbox: { storeOf: () => memoryOutbox(), open: (parts) => new Outbox(parts) },
+      wire: wiresBy(network.openWire(process)),
+      webSocket: () => (sharedStreams ? network.webSocket(process) : undefined),
       onWake: (fn) => {
         wakers.add(fn);
         return () => wakers.delete(fn);
@@ -51,7 +58,7 @@ export function testLink(network: SimulatedNetwork, options: TestLinkOptions = {
     [],
   );
   return {
-    link: linkOf(url, rest),
+    link: linkOf(url, { calls: "http", ...rest }),
     process,
     wake: () => process.run(() => [...wakers].forEach((fn) => fn())),
   };

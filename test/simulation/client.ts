@@ -56,6 +56,9 @@ export class Client {
       process,
       random: random.fork(process.name),
       format: plan.format,
+      calls: plan.calls,
+      codec: plan.codec,
+      sharedStreams: plan.sharedStreams,
       outbox: { store: folder.open(process) },
       ...(plan.person === undefined
         ? {}

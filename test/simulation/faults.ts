@@ -3,6 +3,7 @@
  * (swarm testing), since faults that all happen at once hide one another.
  */
 import type { Fate, SimulatedRequest } from "../../runtime/testing/simulated-fate.ts";
+import { wirePath } from "../../runtime/wire/websocket.ts";
 import { type SeededRandom, seededRandom } from "../../runtime/testing/seeded-random.ts";
 
 /** The share of requests that each of these happens to. */
@@ -19,6 +20,8 @@ export const rateNames = [
   "foreign",
   "slow",
   "bodyCut",
+  "wireCut",
+  "wireSilent",
 ] as const;
 export type RateName = (typeof rateNames)[number];
 export type Rates = Readonly<Record<RateName, number>>;
@@ -188,6 +191,16 @@ export function drawFate(seed: number | string, request: SimulatedRequest, rates
           ? { answer: foreignAnswer }
           : {}),
     ...(bodyCut ? { cutAfterChunks: random.int(2) } : {}),
+    ...(request.url.endsWith(wirePath) ? drawWireFate(random.fork("wire"), rates) : {}),
     ...((twin || late) && !(refused && !lost && !cut) ? { twinMs } : {}),
   };
+}
+
+function drawWireFate(
+  random: SeededRandom,
+  { wireCut, wireSilent }: Rates,
+): Pick<Fate, "cutAfterChunks" | "silentAfterChunks"> {
+  const packetCount = random.int(random.pick([4, 40, 400]));
+  if (random.chance(wireCut)) return { cutAfterChunks: packetCount };
+  return random.chance(wireSilent) ? { silentAfterChunks: packetCount } : {};
 }

@@ -44,6 +44,7 @@ export function startListsServer(process: SimulatedProcess, parts: ListsServerPa
   return {
     server,
     handlers: router.handlers,
+    accept: (wire, from) => server.accept(wire, from),
     otherwise: () => ({ status: 404, header: ourHeader(clock) }),
   };
 }

@@ -18,6 +18,11 @@ export interface ClientPlan {
   /** Which folder its outbox is in; clients of one person may share one. */
   readonly folder: number;
   readonly format: "binary" | "json";
+  /** Which way its calls go, and how a wire's packets are packed. */
+  readonly calls: "http" | "auto" | "wire";
+  readonly codec: "msgpack" | "json";
+  /** Whether its streams share one WebSocket, as in a browser. */
+  readonly sharedStreams: boolean;
 }
 
 export interface Plan {
@@ -101,7 +106,20 @@ function withinOneAccount(incidents: readonly Incident[], clients: readonly Clie
   });
 }
 
+/** In half of all worlds everything goes over HTTP: they cost less. */
+function drawWays(random: SeededRandom): Pick<ClientPlan, "calls" | "codec" | "sharedStreams"> {
+  return {
+    calls: random.pick(["http", "auto", "auto", "wire"]),
+    codec: random.pick(["msgpack", "json"]),
+    sharedStreams: random.chance(0.5),
+  };
+}
+
+const overHttp = { calls: "http", codec: "msgpack", sharedStreams: false } as const;
+
 function drawClients(random: SeededRandom): ClientPlan[] {
+  const ways = random.fork("ways");
+  const wires = ways.chance(0.5);
   const clients: ClientPlan[] = [];
   const count = 1 + random.int(4);
   for (let number = 0; number < count; number++) {
@@ -111,6 +129,7 @@ function drawClients(random: SeededRandom): ClientPlan[] {
       person,
       folder: shared !== undefined && random.chance(0.6) ? shared.folder : number,
       format: random.pick(["binary", "json"]),
+      ...(wires ? drawWays(ways) : overHttp),
     });
   }
   return clients;

@@ -27,6 +27,12 @@ export const marksToReach = [
   "a server that crashed with a handler running",
   "a client killed with a call open",
   "a budget that ended",
+  "a command over a wire",
+  "a command over a wire and over HTTP",
+  "a stream over a shared WebSocket",
+  "a wire cut in the middle of a packet",
+  "a half-open wire",
+  "a refused WebSocket",
 ] as const;
 
 export type ReachedMark = (typeof marksToReach)[number];
@@ -73,7 +79,37 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
     }
   }
   reachedByOutcome(end, reached);
+  reachedOverWires(end, reached);
   return reached;
+}
+
+function reachedOverWires(end: WorldEnd, reached: Set<ReachedMark>): void {
+  /** Calls and processes' streams that were HTTP requests, and calls that were answered so. */
+  const requests = new Set<string>();
+  const answered = new Set<string>();
+  const followers = new Set<string>();
+  /** The call of each key that began. */
+  const calls = new Map<string, string>();
+  for (const event of end.history.events) {
+    if (event.kind === "network") {
+      const { kind, request, text = "" } = event.event;
+      const call = request?.header.get("holdfast-call")?.slice(1, 23);
+      if (kind === "sent" && call !== undefined) requests.add(call);
+      if (kind === "heard" && call !== undefined) answered.add(call);
+      if (kind === "sent" && request?.url.endsWith("/Follow") === true) followers.add(request.client);
+      if (kind === "silent") reached.add("a half-open wire");
+      if (kind === "failed" && text.includes("server response")) reached.add("a refused WebSocket");
+      if (kind === "closed" && text.includes("middle")) reached.add("a wire cut in the middle of a packet");
+    } else if (event.kind === "started") {
+      calls.set(event.key, event.callId);
+    } else if (event.kind === "item" && !followers.has(event.stream.split(" ")[0] ?? "")) {
+      reached.add("a stream over a shared WebSocket");
+    } else if (event.kind === "ended" && event.ended.kind === "reply") {
+      const call = calls.get(event.op.key);
+      if (call === undefined || answered.has(call)) continue;
+      reached.add(requests.has(call) ? "a command over a wire and over HTTP" : "a command over a wire");
+    }
+  }
 }
 
 const reasons = [
