@@ -74,6 +74,10 @@ export class Implementations {
     this.#services.add(name);
   }
 
+  has(service: string): boolean {
+    return this.#services.has(service);
+  }
+
   /** Every method; nothing can be added any more. */
   definitions(): Iterable<MethodDefinition> {
     this.#sealed = true;
@@ -132,9 +136,18 @@ function rerunsOf(
 }
 
 function serviceName(definition: unknown): string {
-  const shaped = definition as Partial<ServiceDefinition> | null | undefined;
+  const shaped = definition as
+    | (Partial<ServiceDefinition> & { readonly $members?: unknown })
+    | null
+    | undefined;
   const name: unknown = shaped?.$service?.typeName;
   if (typeof name === "string" && typeof shaped?.$methods === "object") return name;
+  if (typeof name === "string" && typeof shaped?.$members === "object") {
+    throw new TypeError(
+      `holdfast: ${name} is a held object. Serve it with server.serve and a function that makes one, and hold it with ` +
+        "link.hold.",
+    );
+  }
   throw new TypeError(
     "holdfast: implement takes a service's definition, the constant that protoc-gen-holdfast writes for it " +
       "(in the file …_holdfast.ts), and its handlers. A service of a …_pb file is not one.",

@@ -67,19 +67,30 @@ export interface RpcHost {
   readonly readyTimeoutMs: number | undefined;
 }
 
+/** The object is failed, and nothing tries it again until somebody asks for that. */
+export class BrokenObject extends Error {
+  readonly why: ConnectError;
+
+  constructor(why: ConnectError) {
+    super(why.message);
+    this.why = why;
+  }
+}
+
 /**
  * Holds an object for one call: gives its holding once it is live. Whoever asked releases it.
  *
- * @throws ConnectError the cause of a broken failure; at the object's ready timeout the last cause.
+ * @throws BrokenObject with the cause of a broken failure; ConnectError, at the object's ready timeout the last cause.
  */
 export function heldForCall(
   request: HoldRequest,
   signal: AbortSignal,
   parts: RpcHost,
 ): Promise<LocalHolding> {
+  if (signal.aborted) return Promise.reject(ConnectError.from(signal.reason));
   return new Promise((resolve, reject) => {
     let lastCause: ConnectError = liveError("PARK_TIMEOUT");
-    const fail = (error: ConnectError): void => {
+    const fail = (error: Error): void => {
       settle();
       holding.release();
       reject(error);
@@ -93,7 +104,7 @@ export function heldForCall(
       },
       failed: ({ cause, retryAt }) => {
         lastCause = cause;
-        if (retryAt === undefined) fail(cause);
+        if (retryAt === undefined) fail(new BrokenObject(cause));
       },
     });
     const timer = parts.clock.timer(parts.readyTimeoutMs ?? request.type.$readyTimeoutMs, () =>

@@ -11,8 +11,15 @@ import { create, type Message } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../runtime/base/clock.ts";
 import { deadlineAfter } from "../runtime/base/deadline.ts";
-import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
+import type {
+  CommandDefinition,
+  MethodDefinition,
+  ObjectDefinition,
+  ServiceDefinition,
+  UnaryDefinition,
+} from "../runtime/base/definition.ts";
 import type { HandlerContext } from "../runtime/base/handlers.ts";
+import { reasonFrom } from "../runtime/base/errors.ts";
 import { liveError } from "../runtime/base/live-reasons.ts";
 import type { Log } from "../runtime/base/log.ts";
 import type { Random } from "../runtime/base/random.ts";
@@ -29,6 +36,7 @@ import type { Carried } from "./context.ts";
 import type { Guest } from "./entrance.ts";
 import type { Handler } from "./implement.ts";
 import {
+  BrokenObject,
   heldForCall,
   type ObjectRpc,
   requestedObject,
@@ -37,6 +45,7 @@ import {
   stateValues,
 } from "./object-rpcs.ts";
 import type { Journal, Running } from "./journal/answer.ts";
+import type { Ports } from "./ports.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
 import type { Topics } from "./topic/topics.ts";
 import { Publishing } from "./topic/publishing.ts";
@@ -49,6 +58,9 @@ export interface ServerObjectsParts extends Pick<WireEntranceParts, "refusal" | 
   readonly journal: Journal;
   readonly topics: Topics;
   readonly signsOfLife: () => SignsOfLife;
+  /** Whether handlers stand behind a service of this name already. */
+  readonly implemented: (typeName: string) => boolean;
+  readonly ports: Ports;
   readonly readyTimeoutMs: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -98,6 +110,8 @@ export class ServerObjects {
   readonly #parts: ServerObjectsParts;
   readonly #sides = new WeakMap<OpenWire, ProviderSide>();
   readonly #rpcs = new Map<MethodDefinition, ObjectRpc>();
+  /** Calls by their full names, such as "notes.v1.NotebookService.Add". */
+  readonly #named = new Map<string, UnaryDefinition>();
 
   constructor(parts: ServerObjectsParts) {
     this.#parts = parts;
@@ -111,6 +125,7 @@ export class ServerObjects {
       random,
       log,
       ...(readyTimeoutMs === undefined ? {} : { readyTimeoutMs }),
+      serving: (type) => this.#serving(type),
       run: (command) =>
         command.call instanceof GuestCall && command.call.guest.call !== undefined
           ? this.#runOnce(command, command.call)
@@ -118,13 +133,35 @@ export class ServerObjects {
     });
   }
 
-  /** Serves a type, also at its methods' own paths. */
-  serve: Host["serve"] = (type, factory, options) => {
-    this.host.serve(type, factory, options);
+  /** A type is served from now on, also at its methods' own paths. */
+  #serving(type: ObjectDefinition): void {
+    const { typeName } = type.$service;
+    if (this.#parts.implemented(typeName)) {
+      throw new TypeError(
+        `holdfast: ${typeName} is implemented on this server already. Serve it as an object or implement it, not both.`,
+      );
+    }
+    if (this.#parts.ports.mounted) {
+      throw new TypeError(
+        `holdfast: serve ${typeName} before the routes are mounted, which takes its paths along.`,
+      );
+    }
     for (const [definition, rpc] of rpcsOf(type)) {
       this.#rpcs.set(definition, rpc);
+      if (definition.kind === "stream" || definition.kind === "plain") continue;
+      this.#named.set(`${typeName}.${definition.method.name}`, definition);
     }
-  };
+    this.#parts.ports.grown();
+  }
+
+  /** @throws TypeError for a service whose objects are served. */
+  assertNotServed(definition: unknown): void {
+    const typeName = (definition as Partial<ServiceDefinition> | null | undefined)?.$service?.typeName;
+    if (typeName === undefined || insideOf(this.host).definition(typeName) === undefined) return;
+    throw new TypeError(
+      `holdfast: the objects of ${typeName} are served on this server. Serve it as an object or implement it, not both.`,
+    );
+  }
 
   /** Lets a wire hold objects. */
   use(wire: OpenWire): void {
@@ -167,6 +204,11 @@ export class ServerObjects {
     return this.#rpcs.keys();
   }
 
+  /** The method of a full name, for a call that names its object in a header. */
+  named(name: string): UnaryDefinition | undefined {
+    return this.#named.get(name);
+  }
+
   /** Whether a request is for an object. */
   has(definition: MethodDefinition): boolean {
     return this.#rpcs.has(definition);
@@ -197,13 +239,15 @@ export class ServerObjects {
       const { caller, session } = guest;
       const { requestHeader, signal } = carried;
       const wanted = requestedObject(rpc.type, { caller, session, requestHeader, signal });
-      return await this.#given({ member: rpc.member, definition }, request, carried, guest, async () => {
+      const method = { member: rpc.member, definition };
+      const answer = await this.#given(method, request, carried, guest, async () => {
         holding = await heldForCall(wanted, signal, this.#rpcHost);
         return holding;
       });
+      return askedAgain(answer);
     } catch (error) {
       guest.turn.leave();
-      return refused(ConnectError.from(error), command);
+      return refused(error, command);
     } finally {
       holding?.release();
     }
@@ -234,7 +278,7 @@ export class ServerObjects {
       forget = onAbort(carried.signal, () => holding.forget(made));
       return answerOf(await holding.call(made), carried);
     } catch (error) {
-      return refused(ConnectError.from(error), definition.kind === "command");
+      return refused(error, definition.kind === "command");
     } finally {
       forget();
       if (!made.began) guest.turn.leave();
@@ -302,6 +346,17 @@ function answerOf(answer: ObjectAnswer, call: Carried): WireAnswer {
   return { mark, repeat, result };
 }
 
-function refused(error: ConnectError, command: boolean): WireAnswer {
-  return { mark: command ? markOfError(error) : undefined, repeat: false, result: { error } };
+/** The object left between the look at it and the call: who has no reference to hear that asks again. */
+function askedAgain(answer: WireAnswer): WireAnswer {
+  const { mark, result } = answer;
+  if (mark !== "none" || !("error" in result) || reasonFrom(result.error) !== "NOT_READY") return answer;
+  return { ...answer, mark: "later" };
+}
+
+function refused(thrown: unknown, command: boolean): WireAnswer {
+  const broken = thrown instanceof BrokenObject;
+  const error = broken ? thrown.why : ConnectError.from(thrown);
+  // A broken object stays so, whatever its cause.
+  const mark = broken ? "none" : markOfError(error);
+  return { mark: command ? mark : undefined, repeat: false, result: { error } };
 }

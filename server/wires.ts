@@ -22,6 +22,8 @@ export interface WiresParts
   readonly limits: AcceptParts["limits"] & Pick<Limits, "replyBytesMost">;
   readonly definitions: () => Iterable<MethodDefinition>;
   readonly objects: WireCallParts["objects"];
+  /** The method of an object that a call names in a header. */
+  readonly objectMethod: WireCallParts["method"];
   /** What else goes over wires. */
   readonly users: readonly ((wire: OpenWire) => void)[];
 }
@@ -36,8 +38,9 @@ export interface ServerWires {
 
 /** Puts them together. */
 export function createWires(parts: WiresParts): ServerWires {
+  const ofServices = methodsByName(parts.definitions);
   const calls = wireCalls({
-    method: methodsByName(parts.definitions),
+    method: (name) => ofServices(name) ?? parts.objectMethod(name),
     run: runWireCalls(parts),
     objects: parts.objects,
     replyBytesMost: parts.limits.replyBytesMost,

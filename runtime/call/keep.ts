@@ -71,18 +71,29 @@ export async function keepOf(
   request: MessageShape<DescMessage>,
   options: CallOptions,
 ): Promise<Keep | undefined> {
-  const wants = definition.kind === "command" && (definition.outbox ?? "none") !== "none";
-  const name = `${definition.method.parent.typeName}/${definition.method.name}`;
-  if (wants && outbox === undefined)
-    throw new TypeError(`${name} has an outbox in its schema, ${lacks(server)}`);
-  if (!wants && options.key !== undefined) {
-    throw new TypeError(
-      `${name} was called with a key, which is for commands with an outbox; leave it out, or give the method \`outbox: LATE\` or \`EARLY\` in its schema`,
-    );
-  }
+  if (hasOutbox(definition) && outbox === undefined)
+    throw new TypeError(`${pathOf(definition)} has an outbox in its schema, ${lacks(server)}`);
+  assertKeyFits(definition, options);
   if (definition.kind === "command") return outbox?.enter({ definition, request, options });
   outbox?.prompt();
   return undefined;
+}
+
+/** Whether the schema gives it an outbox. */
+export function hasOutbox(definition: UnaryDefinition): definition is CommandDefinition {
+  return definition.kind === "command" && (definition.outbox ?? "none") !== "none";
+}
+
+/** @throws TypeError for a key of a method without an outbox. */
+export function assertKeyFits(definition: UnaryDefinition, { key }: Pick<CallOptions, "key">): void {
+  if (key === undefined || hasOutbox(definition)) return;
+  throw new TypeError(
+    `${pathOf(definition)} was called with a key, which is for commands with an outbox; leave it out, or give the method \`outbox: LATE\` or \`EARLY\` in its schema`,
+  );
+}
+
+function pathOf({ method }: UnaryDefinition): string {
+  return `${method.parent.typeName}/${method.name}`;
 }
 
 function lacks(server: "holdfast" | "plain"): string {

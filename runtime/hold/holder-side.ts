@@ -4,13 +4,23 @@
  *
  * Source: design "Held objects: Drops and re-holds"; D49.
  */
+import { type Message, toJsonString } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { Timing } from "../base/constants.ts";
 import type { Random } from "../base/random.ts";
+import { headerNames } from "../call/headers.ts";
 import { Stamp, type StampOptions } from "../call/stamp.ts";
 import type { CallNumbers } from "../wire/call-numbers.ts";
-import type { Holder, Holding, HoldRequest, ObjectAnswer, ObjectCall, Provider } from "./holding.ts";
+import type {
+  Holder,
+  Holding,
+  HoldRequest,
+  ObjectAnswer,
+  ObjectCall,
+  PostedCommand,
+  Provider,
+} from "./holding.ts";
 import { RemoteCalls } from "./remote-calls.ts";
 import { RemoteObject } from "./remote-object.ts";
 import { WireHolds } from "./wire-holds.ts";
@@ -23,6 +33,8 @@ export interface HolderSideParts extends StampOptions {
   readonly trouble: () => string | undefined;
   /** Whether anything is held, each time that changes. */
   readonly onWanted: (wanted: boolean) => void;
+  /** Makes a call of the link, which its outbox sees to. Absent: there is none. */
+  readonly post?: (command: PostedCommand) => Promise<Message>;
 }
 
 /** A wire that opened. */
@@ -63,6 +75,7 @@ export class HolderSide implements Provider {
     }
     return new RemoteHolding(object, holder, {
       wire: () => this.#wire,
+      post: this.#parts.post,
       trouble: this.#parts.trouble,
       released: (released) => {
         if (this.#objects.get(name) !== released) return;
@@ -115,6 +128,7 @@ export class HolderSide implements Provider {
 interface RemoteHoldingParts {
   readonly wire: () => WireHolds | undefined;
   readonly trouble: () => string | undefined;
+  readonly post: HolderSideParts["post"];
   /** The last reference to an object went. */
   readonly released: (object: RemoteObject) => void;
 }
@@ -123,6 +137,7 @@ interface RemoteHoldingParts {
 class RemoteHolding implements Holding {
   readonly holder: Holder;
   opened = false;
+  readonly post?: NonNullable<Holding["post"]>;
   readonly #object: RemoteObject;
   readonly #parts: RemoteHoldingParts;
   #released = false;
@@ -131,6 +146,8 @@ class RemoteHolding implements Holding {
     this.#object = object;
     this.holder = holder;
     this.#parts = parts;
+    const { post } = parts;
+    if (post !== undefined) this.post = (command) => post(toObject(object.request, command));
     object.join(this);
   }
 
@@ -161,4 +178,16 @@ class RemoteHolding implements Holding {
   readonly keeps = (call: ObjectCall): boolean => this.#parts.wire()?.keeps(this.#object, call) === true;
 
   readonly trouble = (): string | undefined => this.#parts.trouble();
+}
+
+/** The command as a call of its own, which names its object. */
+function toObject({ type, params }: HoldRequest, command: PostedCommand): PostedCommand {
+  const headers = new Headers(command.options.headers);
+  headers.set(headerNames.params, headerText(toJsonString(type.$params, params as never)));
+  return { ...command, options: { ...command.options, headers } };
+}
+
+/** JSON in the letters that a header can have. */
+function headerText(json: string): string {
+  return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -109,6 +109,11 @@ export interface Holding {
    * one that waited. Asked inside `loading`. Absent: all have left.
    */
   readonly keeps?: (call: ObjectCall) => boolean;
+  /**
+   * Where a command with an outbox goes in place of `call`: to a link, which keeps it and sends it to the object's own
+   * path, bound or not. Absent: nothing is kept here, and it is a call as any other.
+   */
+  readonly post?: (command: PostedCommand) => Promise<Message>;
   /** Why it is not bound, for the text of an error: such as the state of the link. */
   readonly trouble?: () => string | undefined;
 }
@@ -131,6 +136,15 @@ export interface ObjectCall {
   readonly options: CallOptions;
   /** Calls `fn` once when the call is over, however it ended: it is never given again. */
   whenOver(fn: () => void): void;
+}
+
+/** A command on a reference that a link's outbox sees to. */
+export interface PostedCommand {
+  readonly definition: CommandDefinition;
+  readonly request: Message;
+  readonly options: CallOptions & { readonly timeoutMs: number };
+  /** Resolves when the calls before it have gone; rejects with the signal's reason when that aborts first. */
+  readonly turn: (signal: AbortSignal) => Promise<void>;
 }
 
 /** How a call ended. */

@@ -19,6 +19,7 @@ import { Code } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { defaultTiming, type Timing } from "../base/constants.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
+import { asyncDispose } from "../base/dispose.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
 import { type Log, silentLog } from "../base/log.ts";
@@ -64,6 +65,8 @@ export interface HostOptions {
    * wait. Default: not before `connect` is called.
    */
   readonly connects?: boolean;
+  /** Told of each type before it is served; what it throws refuses it. For whoever a host is part of. */
+  readonly serving?: (type: ObjectDefinition) => void;
   /** Where else objects are held from that are not served here. Default: over `connect`'s wires. */
   readonly elsewhere?: Provider;
 }
@@ -168,6 +171,8 @@ class ObjectHost implements Host {
     }
     const definition = type as unknown as ObjectDefinition;
     const readyTimeoutMs = this.#options.readyTimeoutMs ?? definition.$readyTimeoutMs;
+    this.#objects.assertNew(definition);
+    this.#options.serving?.(definition);
     this.#objects.serve(servedType(definition, factory as never, options, readyTimeoutMs));
   }
 
@@ -210,7 +215,7 @@ class ObjectHost implements Host {
     return this.#closing;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
+  [asyncDispose](): Promise<void> {
     return this.close();
   }
 
@@ -325,8 +330,15 @@ function holdError(error: unknown): HoldfastError {
 }
 
 function assertDefinition(type: unknown, what: string): asserts type is ObjectDefinition {
-  const shaped = type as Partial<ObjectDefinition> | null | undefined;
+  const shaped = type as (Partial<ObjectDefinition> & { readonly $methods?: unknown }) | null | undefined;
   if (typeof shaped?.$members === "object" && typeof shaped.$params === "object") return;
+  if (typeof shaped?.$methods === "object") {
+    const name = shaped.$service?.typeName ?? "this service";
+    throw new TypeError(
+      `holdfast: ${name} is a service and no held object. Implement it with server.implement and call it by its client, ` +
+        "or give it `option (holdfast.v1.object)` in its schema.",
+    );
+  }
   throw new TypeError(
     `holdfast: ${what} takes an object's definition, the constant that protoc-gen-holdfast writes for a service with ` +
       "`option (holdfast.v1.object)` (in the file …_holdfast.ts).",

@@ -24,12 +24,13 @@ export class LocalObjects implements Provider {
   }
 
   /** @throws TypeError when the type is served already. */
+  assertNew({ $service: { typeName } }: ObjectDefinition): void {
+    if (!this.#types.has(typeName)) return;
+    throw new TypeError(`holdfast: ${typeName} is served already. A host has one factory for a type.`);
+  }
+
   serve(served: ServedType): void {
-    const { typeName } = served.definition.$service;
-    if (this.#types.has(typeName)) {
-      throw new TypeError(`holdfast: ${typeName} is served already. A host has one factory for a type.`);
-    }
-    this.#types.set(typeName, { served, objects: new Map() });
+    this.#types.set(served.definition.$service.typeName, { served, objects: new Map() });
   }
 
   /** The definition of a type by its full name; undefined: it is not served here. */

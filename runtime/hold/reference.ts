@@ -23,6 +23,7 @@ import type { ReferenceState } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
 import { Source } from "../base/watchable.ts";
 import { newId } from "../call/call-id.ts";
+import { assertKeyFits, hasOutbox } from "../call/keep.ts";
 import type { Change } from "../delta/operation.ts";
 import { adoptionsOf } from "./binding.ts";
 import type { Binding, BoundState, CallableDefinition, Holder, Holding, HoldingFailure } from "./holding.ts";
@@ -129,10 +130,16 @@ export class ReferenceCore implements Holder, MemberOwner {
       definition.budgetMs,
       short ? timing.shortBudgetMs : general,
     );
+    assertKeyFits(definition, options);
     const refusal = this.#refusal(member);
     if (refusal !== undefined) throw refusal;
     // A program that changes its message after the call must not change what is sent later.
     const request = clone(input, create(input, init as Message));
+    const post = this.#holding?.post;
+    if (hasOutbox(definition) && post !== undefined) {
+      const its = { ...options, timeoutMs: budgetMs };
+      return this.#calls().post((turn) => post({ definition, request, options: its, turn }));
+    }
     const callId = definition.kind === "command" ? newId(random) : undefined;
     return this.#calls().make({ member, definition, request, callId, options, budgetMs, readyTimeoutMs });
   }

@@ -276,6 +276,7 @@ class MainWire implements LinkWire {
       ticket,
       anonymous,
       trouble: () => this.#env.trouble() ?? this.#cause?.message,
+      post: (command) => this.#env.post(command),
       onWanted: (wanted) => {
         this.#unwant();
         this.#unwant = wanted ? this.want() : () => undefined;

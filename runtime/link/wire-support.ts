@@ -4,10 +4,12 @@
  *
  * Source: design "Which way a call goes".
  */
+import type { Message } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { Holds } from "../base/objects.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
+import type { PostedCommand } from "../hold/holding.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -67,6 +69,8 @@ export interface WireEnvironment
     | "signInGone"
   > {
   readonly lane: CallEnvironment["lane"];
+  /** Makes a call of the link of a command with an outbox, in its turn. */
+  post(command: PostedCommand): Promise<Message>;
   /** A try over HTTP. */
   connection(form: undefined, interceptors: readonly []): TryConnection;
 }

@@ -5,6 +5,7 @@
  * Source: design "The outbox"; reliability decisions D30, D34.
  */
 import { toBinary } from "@bufbuild/protobuf";
+import type { CallOptions } from "../base/calls.ts";
 import { shortId } from "../base/log.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import { newId } from "../call/call-id.ts";
@@ -68,13 +69,19 @@ export class Entrance {
   }
 
   /** The entry that a repeat stands for. */
-  async #sameCommand({ definition, request }: EnteringCall, mergeKey: string): Promise<Entry | undefined> {
+  async #sameCommand(
+    { definition, request, options }: EnteringCall,
+    mergeKey: string,
+  ): Promise<Entry | undefined> {
     const { method } = definition;
+    const params = paramsOf(options);
     const { shelf } = this.#options;
     const bytes = toBinary(method.input, request);
     for (const each of shelf.entries.value) {
       if (each.service !== method.parent.typeName || each.method !== method.name) continue;
-      if (each.mergeKey !== mergeKey || each.requestBytes !== bytes.byteLength) continue;
+      // For another object it is another command.
+      if (each.mergeKey !== mergeKey || each.params !== params || each.requestBytes !== bytes.byteLength)
+        continue;
       const entry = await shelf.read(each.name);
       if (entry?.request.every((byte, at) => byte === bytes[at]) === true) return entry;
     }
@@ -180,7 +187,7 @@ export class Entrance {
       stamp: stamp.memory(),
       madeAtMs: env.clock.now(),
       mergeKey: options.key ?? (merge === true ? "" : undefined),
-      params: new Headers(options.headers).get(headerNames.params) ?? undefined,
+      params: paramsOf(options),
       handlerMostMs,
     };
   }
@@ -190,4 +197,9 @@ export class Entrance {
     if (this.#openCount > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
+}
+
+/** Which held object it is for. */
+function paramsOf({ headers }: CallOptions): string | undefined {
+  return new Headers(headers).get(headerNames.params) ?? undefined;
 }

@@ -31,7 +31,7 @@ export class StalledWrites {
 
   /** Watches an answer until it is written; gives it with its pieces counted. */
   watch(answer: UniversalServerResponse, response: NodeResponse): UniversalServerResponse {
-    if (answer.body === undefined || response.destroyed) return answer;
+    if (answer.body === undefined || isClosed(response)) return answer;
     const progress: Progress = { pieces: 0, waitedAt: undefined };
     this.#open.set(response, progress);
     response.once("close", () => {
@@ -62,6 +62,11 @@ export class StalledWrites {
     }
     progress.waitedAt = waitingBytes > 0 ? progress.pieces : undefined;
   }
+}
+
+/** Of HTTP/2 the response itself does not say that its stream is gone, and would tell its close no more. */
+function isClosed(response: NodeResponse): boolean {
+  return "stream" in response ? response.stream.destroyed : response.destroyed;
 }
 
 function cut(response: NodeResponse): void {

@@ -23,6 +23,8 @@ export interface ServerWorld extends ObjectWorld {
   readonly server: Server;
   readonly client: Link;
   readonly traffic: Traffic;
+  /** A link of another life of the client. The test closes it. */
+  anotherLink(options?: LinkOptions): Link;
 }
 
 export interface ServerWorldOptions extends WorldOptions {
@@ -77,15 +79,17 @@ async function make(
     return last;
   };
   const linkOf = createLinkOf(nodePlatform, []);
-  const client = linkOf(url, {
-    clock,
-    random: seededRandom(8),
-    codec,
-    wire: wiresBy(open),
-    outbox: { atStart: false },
-    session: `objects-${(worldCount += 1)}`,
-    ...options.client,
-  });
+  const linkWith = (its: LinkOptions = {}): Link =>
+    linkOf(url, {
+      clock,
+      random: seededRandom((worldCount += 1)),
+      codec,
+      wire: wiresBy(open),
+      outbox: { atStart: false },
+      session: `objects-${worldCount}`,
+      ...its,
+    });
+  const client = linkWith(options.client);
   const settle = async (): Promise<void> => {
     // Packets to and from the server cannot be counted there: what is under way on a loopback is waited for.
     for (let round = 0; round < 3; round++) {
@@ -103,6 +107,7 @@ async function make(
     client,
     errors,
     traffic,
+    anotherLink: linkWith,
     settle,
     link: {
       async drop() {

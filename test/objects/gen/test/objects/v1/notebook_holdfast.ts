@@ -5,8 +5,8 @@
 /* eslint-disable */
 
 import type { CallOptions, CommandContext, CommandDefinition, generatedV1, HandlerContext, Member, MessageInitShape, ObjectDefinition, QueryDefinition, Reference, SignalDefinition, StateDefinition, StateMember } from "holdfast/generated-v1";
-import type { AddRequest, AddRequestSchema, AddResponse, AddResponseSchema, AppendRequest, AppendRequestSchema, AppendResponse, AppendResponseSchema, CounterTotal, CounterTotalSchema, CountRequest, CountRequestSchema, CountResponse, CountResponseSchema, DocumentContent, DocumentContentSchema, EditRequest, EditRequestSchema, EditResponse, EditResponseSchema, EntryList, EntryListSchema, IncreaseRequest, IncreaseRequestSchema, IncreaseResponse, IncreaseResponseSchema, NotebookTitle, NotebookTitleSchema, PokeRequest, PokeRequestSchema, PokeResponse, PokeResponseSchema, SerialLog, SerialLogSchema, SlowProgress, SlowProgressSchema, TypingRequest, TypingRequestSchema, WorkRequest, WorkRequestSchema, WorkResponse, WorkResponseSchema, WriteRequest, WriteRequestSchema, WriteResponse, WriteResponseSchema } from "./notebook_pb.ts";
-import { CounterService, DocumentParamsSchema, DocumentService, NotebookParamsSchema, NotebookService, SerialParamsSchema, SerialService, SlowParamsSchema, SlowService } from "./notebook_pb.ts";
+import type { AddRequest, AddRequestSchema, AddResponse, AddResponseSchema, AppendRequest, AppendRequestSchema, AppendResponse, AppendResponseSchema, CounterTotal, CounterTotalSchema, CountRequest, CountRequestSchema, CountResponse, CountResponseSchema, DocumentContent, DocumentContentSchema, DraftLine, DraftLines, DraftLineSchema, DraftLinesSchema, DraftReply, DraftReplySchema, EditRequest, EditRequestSchema, EditResponse, EditResponseSchema, EntryList, EntryListSchema, IncreaseRequest, IncreaseRequestSchema, IncreaseResponse, IncreaseResponseSchema, NotebookTitle, NotebookTitleSchema, PokeRequest, PokeRequestSchema, PokeResponse, PokeResponseSchema, SerialLog, SerialLogSchema, SlowProgress, SlowProgressSchema, TypingRequest, TypingRequestSchema, WorkRequest, WorkRequestSchema, WorkResponse, WorkResponseSchema, WriteRequest, WriteRequestSchema, WriteResponse, WriteResponseSchema } from "./notebook_pb.ts";
+import { CounterService, DocumentParamsSchema, DocumentService, DraftParamsSchema, DraftService, NotebookParamsSchema, NotebookService, SerialParamsSchema, SerialService, SlowParamsSchema, SlowService } from "./notebook_pb.ts";
 import type { Empty } from "@bufbuild/protobuf/wkt";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 
@@ -607,4 +607,192 @@ export const Document: DocumentDefinition = {
   ],
   $serial: false,
   ...documentMethods,
+};
+
+/**
+ * Its commands are kept by the outbox of who holds it.
+ *
+ * @generated from service test.objects.v1.DraftService
+ */
+export interface DraftReference extends Reference<"" | undefined> {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Lines
+   */
+  readonly lines: Member<DraftLines>;
+  /**
+   * Stored when it ends without an answer.
+   *
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Late
+   */
+  late(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+  /**
+   * Stored before it is sent.
+   *
+   * Command: runs once, the object's ready timeout, in the outbox from the start.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Early
+   */
+  early(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+  /**
+   * Stored, and the same again is the same call.
+   *
+   * Command: runs once, the object's ready timeout, then the outbox, merged with an equal one that waits there.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Merged
+   */
+  merged(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+  /**
+   * Never stored.
+   *
+   * Command: runs once, the object's ready timeout.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Plain
+   */
+  plain(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+  /**
+   * Query: the link's budget.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Count
+   */
+  count(request: MessageInitShape<typeof EmptySchema>, options?: CallOptions): Promise<DraftReply>;
+}
+
+/**
+ * What a factory of test.objects.v1.DraftService returns.
+ */
+export interface DraftObject {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Lines
+   */
+  readonly lines: StateMember<DraftLines>;
+  /**
+   * Stored when it ends without an answer.
+   *
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Late
+   */
+  late(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+  /**
+   * Stored before it is sent.
+   *
+   * Command: runs once, the object's ready timeout, in the outbox from the start.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Early
+   */
+  early(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+  /**
+   * Stored, and the same again is the same call.
+   *
+   * Command: runs once, the object's ready timeout, then the outbox, merged with an equal one that waits there.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Merged
+   */
+  merged(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+  /**
+   * Never stored.
+   *
+   * Command: runs once, the object's ready timeout.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Plain
+   */
+  plain(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+  /**
+   * Query: the link's budget.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Count
+   */
+  count(
+    request: Empty,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+}
+
+/**
+ * The methods of test.objects.v1.DraftService, each with its kind and its numbers.
+ */
+export type DraftMethods = {
+  readonly lines: StateDefinition<typeof DraftLinesSchema>;
+  readonly late: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+  readonly early: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+  readonly merged: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+  readonly plain: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+  readonly count: QueryDefinition<typeof EmptySchema, typeof DraftReplySchema>;
+};
+
+/**
+ * The type of {@link Draft}.
+ */
+export interface DraftDefinition
+  extends ObjectDefinition<typeof DraftParamsSchema, DraftReference, DraftObject>,
+    DraftMethods {
+  readonly $service: typeof DraftService;
+  readonly $members: DraftMethods;
+}
+
+const draftMethods: DraftMethods = {
+  lines: {
+    kind: "state",
+    method: DraftService.method.lines,
+  },
+  late: {
+    kind: "command",
+    method: DraftService.method.late,
+    outbox: "late",
+  },
+  early: {
+    kind: "command",
+    method: DraftService.method.early,
+    outbox: "early",
+  },
+  merged: {
+    kind: "command",
+    method: DraftService.method.merged,
+    outbox: "late",
+    merge: true,
+  },
+  plain: {
+    kind: "command",
+    method: DraftService.method.plain,
+  },
+  count: {
+    kind: "query",
+    method: DraftService.method.count,
+  },
+};
+
+/**
+ * Its commands are kept by the outbox of who holds it.
+ *
+ * @generated from service test.objects.v1.DraftService
+ */
+export const Draft: DraftDefinition = {
+  $service: DraftService,
+  $members: draftMethods,
+  $params: DraftParamsSchema,
+  $lingerMs: 60000,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "", members: ["lines", "late", "early", "merged", "plain", "count"] },
+  ],
+  $serial: false,
+  ...draftMethods,
 };

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file test/objects/v1/notebook.proto.
  */
 export const file_test_objects_v1_notebook: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXN0L29iamVjdHMvdjEvbm90ZWJvb2sucHJvdG8SD3Rlc3Qub2JqZWN0cy52MSIhCg5Ob3RlYm9va1BhcmFtcxIPCgdzZXNzaW9uGAEgASgJIjEKBUVudHJ5EgoKAmlkGAEgASgFEgwKBHRleHQYAiABKAkSDgoGYXV0aG9yGAMgASgJIjQKCUVudHJ5TGlzdBInCgdlbnRyaWVzGAEgAygLMhYudGVzdC5vYmplY3RzLnYxLkVudHJ5Ih0KDU5vdGVib29rVGl0bGUSDAoEdGV4dBgBIAEoCSIaCgpBZGRSZXF1ZXN0EgwKBHRleHQYASABKAkiGQoLQWRkUmVzcG9uc2USCgoCaWQYASABKAUiJwoLRWRpdFJlcXVlc3QSCgoCaWQYASABKAUSDAoEdGV4dBgCIAEoCSIOCgxFZGl0UmVzcG9uc2UiGwoLUG9rZVJlcXVlc3QSDAoEdGV4dBgBIAEoCSIdCgxQb2tlUmVzcG9uc2USDQoFY291bnQYASABKAUiHAoMQ291bnRSZXF1ZXN0EgwKBHRleHQYASABKAkiHgoNQ291bnRSZXNwb25zZRINCgVjb3VudBgBIAEoBSIdCg1UeXBpbmdSZXF1ZXN0EgwKBHRleHQYASABKAkiHQoMQ291bnRlclRvdGFsEg0KBXRvdGFsGAEgASgDIiEKD0luY3JlYXNlUmVxdWVzdBIOCgZhbW91bnQYASABKAMiIQoQSW5jcmVhc2VSZXNwb25zZRINCgV0b3RhbBgBIAEoAyIcCgxTZXJpYWxQYXJhbXMSDAoEbmFtZRgBIAEoCSIaCglTZXJpYWxMb2cSDQoFbGluZXMYASADKAkiKwoNQXBwZW5kUmVxdWVzdBIMCgRsaW5lGAEgASgJEgwKBHdhaXQYAiABKAgiHwoOQXBwZW5kUmVzcG9uc2USDQoFY291bnQYASABKAUiKQoKU2xvd1BhcmFtcxIMCgRuYW1lGAEgASgJEg0KBXNoYXJkGAIgASgFIhwKDFNsb3dQcm9ncmVzcxIMCgRkb25lGAEgASgFIh0KC1dvcmtSZXF1ZXN0Eg4KBmFtb3VudBgBIAEoBSIcCgxXb3JrUmVzcG9uc2USDAoEZG9uZRgBIAEoBSIcCg5Eb2N1bWVudFBhcmFtcxIKCgJpZBgBIAEoCSIxCg9Eb2N1bWVudENvbnRlbnQSDAoEdGV4dBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBSIcCgxXcml0ZVJlcXVlc3QSDAoEdGV4dBgBIAEoCSIhCg1Xcml0ZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgFMvEECg9Ob3RlYm9va1NlcnZpY2USRQoHRW50cmllcxIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoaLnRlc3Qub2JqZWN0cy52MS5FbnRyeUxpc3QiBLLiGAAwARJHCgVUaXRsZRIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoeLnRlc3Qub2JqZWN0cy52MS5Ob3RlYm9va1RpdGxlIgSy4hgAMAESRgoDQWRkEhsudGVzdC5vYmplY3RzLnYxLkFkZFJlcXVlc3QaHC50ZXN0Lm9iamVjdHMudjEuQWRkUmVzcG9uc2UiBJLiGAASTQoERWRpdBIcLnRlc3Qub2JqZWN0cy52MS5FZGl0UmVxdWVzdBodLnRlc3Qub2JqZWN0cy52MS5FZGl0UmVzcG9uc2UiCJLiGAQKAggKEksKBFBva2USHC50ZXN0Lm9iamVjdHMudjEuUG9rZVJlcXVlc3QaHS50ZXN0Lm9iamVjdHMudjEuUG9rZVJlc3BvbnNlIgaS4hgCEAESTwoFQ291bnQSHS50ZXN0Lm9iamVjdHMudjEuQ291bnRSZXF1ZXN0Gh4udGVzdC5vYmplY3RzLnYxLkNvdW50UmVzcG9uc2UiB5ACAYriGAASRgoGVHlwaW5nEh4udGVzdC5vYmplY3RzLnYxLlR5cGluZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiBJriGAAaUYriGE0KHnRlc3Qub2JqZWN0cy52MS5Ob3RlYm9va1BhcmFtcxIDCKwCGgIIPCIYCgZyZWFkZXISB0VudHJpZXMSBVRpdGxlIggKBmVkaXRvcjK1AQoOQ291bnRlclNlcnZpY2USRgoFVG90YWwSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaHS50ZXN0Lm9iamVjdHMudjEuQ291bnRlclRvdGFsIgSy4hgAMAESVQoISW5jcmVhc2USIC50ZXN0Lm9iamVjdHMudjEuSW5jcmVhc2VSZXF1ZXN0GiEudGVzdC5vYmplY3RzLnYxLkluY3JlYXNlUmVzcG9uc2UiBJLiGAAaBIriGAAyyQEKDVNlcmlhbFNlcnZpY2USQQoDTG9nEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GhoudGVzdC5vYmplY3RzLnYxLlNlcmlhbExvZyIEsuIYADABEk8KBkFwcGVuZBIeLnRlc3Qub2JqZWN0cy52MS5BcHBlbmRSZXF1ZXN0Gh8udGVzdC5vYmplY3RzLnYxLkFwcGVuZFJlc3BvbnNlIgSS4hgAGiSK4hggChx0ZXN0Lm9iamVjdHMudjEuU2VyaWFsUGFyYW1zKAEyyQEKC1Nsb3dTZXJ2aWNlEkkKCFByb2dyZXNzEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Gh0udGVzdC5vYmplY3RzLnYxLlNsb3dQcm9ncmVzcyIEsuIYADABEkkKBFdvcmsSHC50ZXN0Lm9iamVjdHMudjEuV29ya1JlcXVlc3QaHS50ZXN0Lm9iamVjdHMudjEuV29ya1Jlc3BvbnNlIgSS4hgAGiSK4hggChp0ZXN0Lm9iamVjdHMudjEuU2xvd1BhcmFtcxoCCAUy1gEKD0RvY3VtZW50U2VydmljZRJLCgdDb250ZW50EhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GiAudGVzdC5vYmplY3RzLnYxLkRvY3VtZW50Q29udGVudCIEsuIYADABEkwKBVdyaXRlEh0udGVzdC5vYmplY3RzLnYxLldyaXRlUmVxdWVzdBoeLnRlc3Qub2JqZWN0cy52MS5Xcml0ZVJlc3BvbnNlIgSS4hgAGiiK4hgkCh50ZXN0Lm9iamVjdHMudjEuRG9jdW1lbnRQYXJhbXMSAgg8YgZwcm90bzM", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
+  fileDesc("Ch50ZXN0L29iamVjdHMvdjEvbm90ZWJvb2sucHJvdG8SD3Rlc3Qub2JqZWN0cy52MSIhCg5Ob3RlYm9va1BhcmFtcxIPCgdzZXNzaW9uGAEgASgJIjEKBUVudHJ5EgoKAmlkGAEgASgFEgwKBHRleHQYAiABKAkSDgoGYXV0aG9yGAMgASgJIjQKCUVudHJ5TGlzdBInCgdlbnRyaWVzGAEgAygLMhYudGVzdC5vYmplY3RzLnYxLkVudHJ5Ih0KDU5vdGVib29rVGl0bGUSDAoEdGV4dBgBIAEoCSIaCgpBZGRSZXF1ZXN0EgwKBHRleHQYASABKAkiGQoLQWRkUmVzcG9uc2USCgoCaWQYASABKAUiJwoLRWRpdFJlcXVlc3QSCgoCaWQYASABKAUSDAoEdGV4dBgCIAEoCSIOCgxFZGl0UmVzcG9uc2UiGwoLUG9rZVJlcXVlc3QSDAoEdGV4dBgBIAEoCSIdCgxQb2tlUmVzcG9uc2USDQoFY291bnQYASABKAUiHAoMQ291bnRSZXF1ZXN0EgwKBHRleHQYASABKAkiHgoNQ291bnRSZXNwb25zZRINCgVjb3VudBgBIAEoBSIdCg1UeXBpbmdSZXF1ZXN0EgwKBHRleHQYASABKAkiHQoMQ291bnRlclRvdGFsEg0KBXRvdGFsGAEgASgDIiEKD0luY3JlYXNlUmVxdWVzdBIOCgZhbW91bnQYASABKAMiIQoQSW5jcmVhc2VSZXNwb25zZRINCgV0b3RhbBgBIAEoAyIcCgxTZXJpYWxQYXJhbXMSDAoEbmFtZRgBIAEoCSIaCglTZXJpYWxMb2cSDQoFbGluZXMYASADKAkiKwoNQXBwZW5kUmVxdWVzdBIMCgRsaW5lGAEgASgJEgwKBHdhaXQYAiABKAgiHwoOQXBwZW5kUmVzcG9uc2USDQoFY291bnQYASABKAUiKQoKU2xvd1BhcmFtcxIMCgRuYW1lGAEgASgJEg0KBXNoYXJkGAIgASgFIhwKDFNsb3dQcm9ncmVzcxIMCgRkb25lGAEgASgFIh0KC1dvcmtSZXF1ZXN0Eg4KBmFtb3VudBgBIAEoBSIcCgxXb3JrUmVzcG9uc2USDAoEZG9uZRgBIAEoBSIcCg5Eb2N1bWVudFBhcmFtcxIKCgJpZBgBIAEoCSIxCg9Eb2N1bWVudENvbnRlbnQSDAoEdGV4dBgBIAEoCRIQCghyZXZpc2lvbhgCIAEoBSIcCgxXcml0ZVJlcXVlc3QSDAoEdGV4dBgBIAEoCSIhCg1Xcml0ZVJlc3BvbnNlEhAKCHJldmlzaW9uGAEgASgFIhsKC0RyYWZ0UGFyYW1zEgwKBG5hbWUYASABKAkiGwoKRHJhZnRMaW5lcxINCgVsaW5lcxgBIAMoCSIZCglEcmFmdExpbmUSDAoEbGluZRgBIAEoCSIbCgpEcmFmdFJlcGx5Eg0KBWNvdW50GAEgASgFMvEECg9Ob3RlYm9va1NlcnZpY2USRQoHRW50cmllcxIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoaLnRlc3Qub2JqZWN0cy52MS5FbnRyeUxpc3QiBLLiGAAwARJHCgVUaXRsZRIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRoeLnRlc3Qub2JqZWN0cy52MS5Ob3RlYm9va1RpdGxlIgSy4hgAMAESRgoDQWRkEhsudGVzdC5vYmplY3RzLnYxLkFkZFJlcXVlc3QaHC50ZXN0Lm9iamVjdHMudjEuQWRkUmVzcG9uc2UiBJLiGAASTQoERWRpdBIcLnRlc3Qub2JqZWN0cy52MS5FZGl0UmVxdWVzdBodLnRlc3Qub2JqZWN0cy52MS5FZGl0UmVzcG9uc2UiCJLiGAQKAggKEksKBFBva2USHC50ZXN0Lm9iamVjdHMudjEuUG9rZVJlcXVlc3QaHS50ZXN0Lm9iamVjdHMudjEuUG9rZVJlc3BvbnNlIgaS4hgCEAESTwoFQ291bnQSHS50ZXN0Lm9iamVjdHMudjEuQ291bnRSZXF1ZXN0Gh4udGVzdC5vYmplY3RzLnYxLkNvdW50UmVzcG9uc2UiB5ACAYriGAASRgoGVHlwaW5nEh4udGVzdC5vYmplY3RzLnYxLlR5cGluZ1JlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiBJriGAAaUYriGE0KHnRlc3Qub2JqZWN0cy52MS5Ob3RlYm9va1BhcmFtcxIDCKwCGgIIPCIYCgZyZWFkZXISB0VudHJpZXMSBVRpdGxlIggKBmVkaXRvcjK1AQoOQ291bnRlclNlcnZpY2USRgoFVG90YWwSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaHS50ZXN0Lm9iamVjdHMudjEuQ291bnRlclRvdGFsIgSy4hgAMAESVQoISW5jcmVhc2USIC50ZXN0Lm9iamVjdHMudjEuSW5jcmVhc2VSZXF1ZXN0GiEudGVzdC5vYmplY3RzLnYxLkluY3JlYXNlUmVzcG9uc2UiBJLiGAAaBIriGAAyyQEKDVNlcmlhbFNlcnZpY2USQQoDTG9nEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GhoudGVzdC5vYmplY3RzLnYxLlNlcmlhbExvZyIEsuIYADABEk8KBkFwcGVuZBIeLnRlc3Qub2JqZWN0cy52MS5BcHBlbmRSZXF1ZXN0Gh8udGVzdC5vYmplY3RzLnYxLkFwcGVuZFJlc3BvbnNlIgSS4hgAGiSK4hggChx0ZXN0Lm9iamVjdHMudjEuU2VyaWFsUGFyYW1zKAEyyQEKC1Nsb3dTZXJ2aWNlEkkKCFByb2dyZXNzEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Gh0udGVzdC5vYmplY3RzLnYxLlNsb3dQcm9ncmVzcyIEsuIYADABEkkKBFdvcmsSHC50ZXN0Lm9iamVjdHMudjEuV29ya1JlcXVlc3QaHS50ZXN0Lm9iamVjdHMudjEuV29ya1Jlc3BvbnNlIgSS4hgAGiSK4hggChp0ZXN0Lm9iamVjdHMudjEuU2xvd1BhcmFtcxoCCAUy1gEKD0RvY3VtZW50U2VydmljZRJLCgdDb250ZW50EhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GiAudGVzdC5vYmplY3RzLnYxLkRvY3VtZW50Q29udGVudCIEsuIYADABEkwKBVdyaXRlEh0udGVzdC5vYmplY3RzLnYxLldyaXRlUmVxdWVzdBoeLnRlc3Qub2JqZWN0cy52MS5Xcml0ZVJlc3BvbnNlIgSS4hgAGiiK4hgkCh50ZXN0Lm9iamVjdHMudjEuRG9jdW1lbnRQYXJhbXMSAgg8MuoDCgxEcmFmdFNlcnZpY2USRAoFTGluZXMSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaGy50ZXN0Lm9iamVjdHMudjEuRHJhZnRMaW5lcyIEsuIYADABEkcKBExhdGUSGi50ZXN0Lm9iamVjdHMudjEuRHJhZnRMaW5lGhsudGVzdC5vYmplY3RzLnYxLkRyYWZ0UmVwbHkiBpLiGAIYARJICgVFYXJseRIaLnRlc3Qub2JqZWN0cy52MS5EcmFmdExpbmUaGy50ZXN0Lm9iamVjdHMudjEuRHJhZnRSZXBseSIGkuIYAhgCEksKBk1lcmdlZBIaLnRlc3Qub2JqZWN0cy52MS5EcmFmdExpbmUaGy50ZXN0Lm9iamVjdHMudjEuRHJhZnRSZXBseSIIkuIYBBgBIAESRgoFUGxhaW4SGi50ZXN0Lm9iamVjdHMudjEuRHJhZnRMaW5lGhsudGVzdC5vYmplY3RzLnYxLkRyYWZ0UmVwbHkiBJLiGAASRQoFQ291bnQSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaGy50ZXN0Lm9iamVjdHMudjEuRHJhZnRSZXBseSIHkAIBiuIYABoliuIYIQobdGVzdC5vYmplY3RzLnYxLkRyYWZ0UGFyYW1zEgIIPGIGcHJvdG8z", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
 
 /**
  * @generated from message test.objects.v1.NotebookParams
@@ -522,6 +522,74 @@ export const WriteResponseSchema: GenMessage<WriteResponse> = /*@__PURE__*/
   messageDesc(file_test_objects_v1_notebook, 27);
 
 /**
+ * @generated from message test.objects.v1.DraftParams
+ */
+export type DraftParams = Message<"test.objects.v1.DraftParams"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message test.objects.v1.DraftParams.
+ * Use `create(DraftParamsSchema)` to create a new message.
+ */
+export const DraftParamsSchema: GenMessage<DraftParams> = /*@__PURE__*/
+  messageDesc(file_test_objects_v1_notebook, 28);
+
+/**
+ * @generated from message test.objects.v1.DraftLines
+ */
+export type DraftLines = Message<"test.objects.v1.DraftLines"> & {
+  /**
+   * @generated from field: repeated string lines = 1;
+   */
+  lines: string[];
+};
+
+/**
+ * Describes the message test.objects.v1.DraftLines.
+ * Use `create(DraftLinesSchema)` to create a new message.
+ */
+export const DraftLinesSchema: GenMessage<DraftLines> = /*@__PURE__*/
+  messageDesc(file_test_objects_v1_notebook, 29);
+
+/**
+ * @generated from message test.objects.v1.DraftLine
+ */
+export type DraftLine = Message<"test.objects.v1.DraftLine"> & {
+  /**
+   * @generated from field: string line = 1;
+   */
+  line: string;
+};
+
+/**
+ * Describes the message test.objects.v1.DraftLine.
+ * Use `create(DraftLineSchema)` to create a new message.
+ */
+export const DraftLineSchema: GenMessage<DraftLine> = /*@__PURE__*/
+  messageDesc(file_test_objects_v1_notebook, 30);
+
+/**
+ * @generated from message test.objects.v1.DraftReply
+ */
+export type DraftReply = Message<"test.objects.v1.DraftReply"> & {
+  /**
+   * @generated from field: int32 count = 1;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message test.objects.v1.DraftReply.
+ * Use `create(DraftReplySchema)` to create a new message.
+ */
+export const DraftReplySchema: GenMessage<DraftReply> = /*@__PURE__*/
+  messageDesc(file_test_objects_v1_notebook, 31);
+
+/**
  * A notebook of one session: readers see it, editors write in it.
  *
  * @generated from service test.objects.v1.NotebookService
@@ -699,4 +767,69 @@ export const DocumentService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_test_objects_v1_notebook, 4);
+
+/**
+ * Its commands are kept by the outbox of who holds it.
+ *
+ * @generated from service test.objects.v1.DraftService
+ */
+export const DraftService: GenService<{
+  /**
+   * @generated from rpc test.objects.v1.DraftService.Lines
+   */
+  lines: {
+    methodKind: "server_streaming";
+    input: typeof EmptySchema;
+    output: typeof DraftLinesSchema;
+  },
+  /**
+   * Stored when it ends without an answer.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Late
+   */
+  late: {
+    methodKind: "unary";
+    input: typeof DraftLineSchema;
+    output: typeof DraftReplySchema;
+  },
+  /**
+   * Stored before it is sent.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Early
+   */
+  early: {
+    methodKind: "unary";
+    input: typeof DraftLineSchema;
+    output: typeof DraftReplySchema;
+  },
+  /**
+   * Stored, and the same again is the same call.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Merged
+   */
+  merged: {
+    methodKind: "unary";
+    input: typeof DraftLineSchema;
+    output: typeof DraftReplySchema;
+  },
+  /**
+   * Never stored.
+   *
+   * @generated from rpc test.objects.v1.DraftService.Plain
+   */
+  plain: {
+    methodKind: "unary";
+    input: typeof DraftLineSchema;
+    output: typeof DraftReplySchema;
+  },
+  /**
+   * @generated from rpc test.objects.v1.DraftService.Count
+   */
+  count: {
+    methodKind: "unary";
+    input: typeof EmptySchema;
+    output: typeof DraftReplySchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_test_objects_v1_notebook, 5);
 
