@@ -7,16 +7,24 @@
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { Follow, Header, Packet } from "../gen/holdfast/link/v1/link_pb.ts";
 import type { MethodDefinition, StreamDefinition } from "../runtime/base/definition.ts";
+import type { LateSignal } from "../runtime/base/late-signal.ts";
+import type { Log } from "../runtime/base/log.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
 import { CodecError } from "../runtime/codec/codec-error.ts";
 import { messageIn } from "../runtime/wire/packet.ts";
-import { createContext } from "./context.ts";
+import { type Carried, createContext } from "./context.ts";
 import type { DispatchParts } from "./dispatch.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import { addressKey } from "./http/exchange.ts";
 import { StreamScope } from "./topic/stream-scope.ts";
-import type { Place } from "./topic/source.ts";
-import { type FollowAsked, type FollowParts, followRpc, type OpenedStream } from "./wire/follow-rpc.ts";
+import type { Place, StreamSource } from "./topic/source.ts";
+import {
+  type FollowAsked,
+  followPackets,
+  type FollowParts,
+  FollowServing,
+  type OpenedStream,
+} from "./wire/follow-rpc.ts";
 
 export interface FollowingParts extends Pick<DispatchParts, "handler" | "topics" | "clock" | "log"> {
   /** The method of a name such as "board.v1.BoardService.Tail"; undefined: there is none. */
@@ -26,41 +34,111 @@ export interface FollowingParts extends Pick<DispatchParts, "handler" | "topics"
 }
 
 /** What answers `LinkService.Follow`. */
-export function createFollow(
-  parts: FollowingParts & Omit<FollowParts, "open">,
-): (packet: Packet, context: HandlerContext) => AsyncIterable<Packet> {
-  const rpc: FollowParts = { ...parts, open: (asked) => openStream(asked, parts) };
-  return (packet, { requestHeader, values, signal }) =>
-    followRpc(packet, { header: requestHeader, address: values.get(addressKey), via: "wire", signal }, rpc);
+export interface FollowAnswers {
+  /** Packets to whatever carries them. */
+  readonly serving: FollowServing;
+  /** The same as Connect asks for them. */
+  readonly rpc: (packet: Packet, context: HandlerContext) => AsyncIterable<Packet>;
+}
+
+export function createFollow(parts: FollowingParts & Omit<FollowParts, "open">): FollowAnswers {
+  const serving = new FollowServing({ ...parts, open: (asked) => openStream(asked, parts) });
+  return {
+    serving,
+    rpc: (packet, { requestHeader, values, signal }) =>
+      followPackets(
+        packet,
+        { header: requestHeader, address: values.get(addressKey), via: "wire", signal },
+        serving,
+      ),
+  };
 }
 
 /** Asks the handler of a stream. Rejects with the ConnectError that the client gets. */
 export async function openStream(asked: FollowAsked, parts: FollowingParts): Promise<OpenedStream> {
-  const { guest, follow, signal } = asked;
+  const { guest, follow, stop } = asked;
   const definition = streamNamed(follow.method, parts);
-  const errorOf = (thrown: unknown): ConnectError => errorOfThrow(thrown, definition, parts.log);
   const request = requestOf(asked, definition);
-  const requestHeader = headersOf(asked.header, follow.headers);
-  const { topics, epoch } = parts;
-  const scope = new StreamScope({ topics, epoch, after: placeOf(follow), signal });
+  const carried = new FollowCarried(asked);
+  const { topics, epoch, log, clock } = parts;
+  const scope = new StreamScope({
+    topics,
+    epoch,
+    after: placeOf(follow),
+    get signal() {
+      return stop.signal;
+    },
+  });
   const { caller, session } = guest;
-  const base = {
-    caller,
-    session,
-    deadline: undefined,
-    callId: undefined,
-    log: parts.log,
-    clock: parts.clock,
-  };
-  const carried = { signal, requestHeader, responseHeader: new Headers(), responseTrailer: new Headers() };
-  const context = { ...createContext(base, carried), follow: scope.follow, numbered: scope.numbered };
+  const base = { caller, session, deadline: undefined, callId: undefined, log, clock };
+  // Not a copy: its getters make what they give.
+  const context = Object.assign(createContext(base, carried), {
+    follow: scope.follow,
+    numbered: scope.numbered,
+  });
   try {
     const returned = await parts.handler(definition)(request, context);
     const source = await scope.serve(iterable(returned), definition.method.output);
-    return { source, errorOf, close: () => scope.close() };
+    return new Opened(source, definition, scope, log);
   } catch (error) {
     scope.close();
-    throw errorOf(error);
+    throw errorOfThrow(error, definition, log);
+  }
+}
+
+class Opened implements OpenedStream {
+  readonly source: StreamSource;
+  readonly #definition: StreamDefinition;
+  readonly #scope: StreamScope;
+  readonly #log: Log;
+
+  constructor(source: StreamSource, definition: StreamDefinition, scope: StreamScope, log: Log) {
+    this.source = source;
+    this.#definition = definition;
+    this.#scope = scope;
+    this.#log = log;
+  }
+
+  errorOf(thrown: unknown): ConnectError {
+    return errorOfThrow(thrown, this.#definition, this.#log);
+  }
+
+  close(): void {
+    this.#scope.close();
+  }
+}
+
+/** What a handler may look at, and mostly does not: made when it does. */
+class FollowCarried implements Carried {
+  readonly #stop: LateSignal;
+  readonly #header: Headers;
+  readonly #added: readonly Header[];
+  #requestHeader: Headers | undefined;
+  #responseHeader: Headers | undefined;
+  #responseTrailer: Headers | undefined;
+
+  constructor({ stop, header, follow }: FollowAsked) {
+    this.#stop = stop;
+    this.#header = header;
+    this.#added = follow.headers;
+    // What cannot be is refused before the handler is asked.
+    if (follow.headers.length > 0) this.#requestHeader = headersOf(header, follow.headers);
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  get requestHeader(): Headers {
+    return (this.#requestHeader ??= headersOf(this.#header, this.#added));
+  }
+
+  get responseHeader(): Headers {
+    return (this.#responseHeader ??= new Headers());
+  }
+
+  get responseTrailer(): Headers {
+    return (this.#responseTrailer ??= new Headers());
   }
 }
 

@@ -21,14 +21,14 @@ import { type BuildOptions, createBuildGate } from "./build-gate.ts";
 import { callerKey } from "./caller-tag.ts";
 import { type Authenticate, signIn } from "./caller.ts";
 import { type CloseOptions, Closing } from "./close.ts";
-import { dispatch, type DispatchParts, type UnaryCall } from "./dispatch.ts";
+import { dispatch, type DispatchParts } from "./dispatch.ts";
 import { enter, type EntranceParts, type Guest } from "./entrance.ts";
 import { createCors, type CorsOptions } from "./http/cors.ts";
+import { FollowRoute } from "./http/follow-route.ts";
 import { listen, type ListenAddress, type Listener, type ListenOptions } from "./http/listen.ts";
 import type { NodeListener, NodeRequest } from "./http/node-listener.ts";
 import { contextValuesOf, createNodeListener } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
-import type { UnaryAnswer } from "./http/exchange.ts";
 import { createFallback } from "./http/unknown-path.ts";
 import type { UpgradeListener } from "./http/upgrade.ts";
 import { Implementations, type ServiceOptions } from "./implement.ts";
@@ -41,7 +41,6 @@ import { OpenConnections } from "./session/open-connections.ts";
 import type { SessionInfo } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { ServerObjects } from "./objects.ts";
-import { Ports } from "./ports.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { createFollow, openStream } from "./follow.ts";
 import { enroll, follow, OpenStreams } from "./streams.ts";
@@ -187,7 +186,6 @@ export function createServer(options: ServerOptions = {}): Server {
   const shutdown = new AbortController();
   setMaxListeners(0, shutdown.signal); // each request listens to it
   const listeners = new Set<Listener>();
-  const ports = new Ports();
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
   const purge = startPurge(store, clock, log);
@@ -219,12 +217,11 @@ export function createServer(options: ServerOptions = {}): Server {
     buildGate,
     signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
     callerKey: (sender) => callerKey(store.facts, sender),
-    dispatch: (call) => unary(call),
+    dispatch: (call) => dispatch(call, dispatching),
     definitions: () => implementations.definitions(),
     interceptors: options.interceptors ?? [],
     users: [(wire) => objects.use(wire), (wire) => streamsOf(wire)],
     objects: (wire) => objects.of(wire),
-    objectMethod: (name) => objects.named(name),
     connections: open,
     admission,
     limits,
@@ -245,8 +242,6 @@ export function createServer(options: ServerOptions = {}): Server {
     journal,
     topics,
     signsOfLife: () => dispatching.signsOfLife,
-    implemented: (typeName) => implementations.has(typeName),
-    ports,
     readyTimeoutMs: options.readyTimeoutMs,
     clock,
     random,
@@ -263,12 +258,6 @@ export function createServer(options: ServerOptions = {}): Server {
     clock,
     log,
   };
-  const unary = (call: UnaryCall): Promise<UnaryAnswer> => {
-    const { definition, request, carried, guest } = call;
-    return objects.has(definition)
-      ? objects.unary(definition, request, carried, guest)
-      : dispatch(call, dispatching);
-  };
   const entrance: EntranceParts = {
     refusal: () => closing.refusal(),
     buildGate,
@@ -284,7 +273,7 @@ export function createServer(options: ServerOptions = {}): Server {
     enroll: (comeBack) => streams.enroll({ resumes: true, end: comeBack }),
     clock,
   });
-  const followStream = createFollow({
+  const follows = createFollow({
     ...following,
     greeting: entrance,
     serverHeader,
@@ -294,10 +283,13 @@ export function createServer(options: ServerOptions = {}): Server {
   const routing: RouteParts<Guest> = {
     definitions: () => [...implementations.definitions(), ...objects.definitions()],
     enter: (arrival) => enter(arrival, entrance),
-    unary: (definition, request, carried, guest) => unary({ definition, request, carried, guest }),
+    unary: (definition, request, carried, guest) =>
+      objects.has(definition)
+        ? objects.unary(definition, request, carried, guest)
+        : dispatch({ definition, request, carried, guest }, dispatching),
     stream: (definition, request, carried, guest) =>
       follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
-    link: { open: openWire, follow: followStream },
+    link: { open: openWire, follow: follows.rpc },
     limits,
     cors,
     serverHeader,
@@ -307,6 +299,14 @@ export function createServer(options: ServerOptions = {}): Server {
     log,
   };
   const routes = createRoutes(routing);
+  const followRoute = new FollowRoute({
+    serve: (request, origin, sink) => follows.serving.serve(request, origin, sink),
+    cors,
+    serverHeader,
+    shutdown: shutdown.signal,
+    limits,
+    clock,
+  });
   const fallback = createFallback({
     cors,
     answerHeaders: () => ({ server: serverHeader, nowMs: Math.floor(clock.now()) }),
@@ -320,7 +320,7 @@ export function createServer(options: ServerOptions = {}): Server {
   }
 
   const server: Server = {
-    routes: (router) => ports.mount(() => routes(router)),
+    routes,
     fallback,
     contextValues: contextValuesOf,
     upgrade,
@@ -328,19 +328,17 @@ export function createServer(options: ServerOptions = {}): Server {
     topic: ((definition: StreamDefinition, key: string, topicOptions?: { durable?: boolean }) =>
       topics.topic(definition, key, topicOptions?.durable === true)) as Server["topic"],
     implement(definition, handlers, methodOptions) {
-      objects.assertNotServed(definition);
       implementations.add(definition, handlers, methodOptions);
       return server;
     },
     serve(type, factory, serveOptions) {
-      objects.host.serve(type, factory, serveOptions);
+      objects.serve(type, factory, serveOptions);
       return server;
     },
     host: objects.host,
     async listen(listenOptions = {}) {
       if (closing.draining) throw new Error("holdfast: this server is closed. Make a new one.");
-      const parts = { routes, fallback, limits, clock, log };
-      const answer = ports.listener(() => createNodeListener(parts));
+      const answer = createNodeListener({ routes, fallback, follow: followRoute, limits, clock, log });
       const request: NodeListener = (its, response) => {
         if (closing.draining && its.httpVersionMajor === 1) response.setHeader("connection", "close");
         answer(its, response);

@@ -21,12 +21,15 @@ import type { Clock } from "../../runtime/base/clock.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import { addressKey } from "./exchange.ts";
+import type { FollowRoute } from "./follow-route.ts";
 import type { NodeListener, NodeRequest, NodeResponse } from "./node-listener.ts";
 import { StalledWrites } from "./stalled-writes.ts";
 
 export interface NodeRequestParts {
   readonly routes: (router: ConnectRouter) => void;
   readonly fallback: NodeListener;
+  /** Answers `LinkService.Follow` without Connect's handlers; undefined: they answer it. */
+  readonly follow?: FollowRoute;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly log: Log;
@@ -51,18 +54,23 @@ export function createNodeListener(parts: NodeRequestParts): NodeListener {
       parts.fallback(request, response);
       return;
     }
-    let universal: UniversalServerRequest;
-    try {
-      universal = universalFrom(request, response);
-    } catch {
-      refuse(request, response, 400, "the request names no host, or one that cannot be");
-      return;
-    }
-    // The response of HTTP/2 says so only when its stream is closed both ways, which is what this is for.
-    ("stream" in response ? response.stream : response).once("finish", () => readOut(request, parts));
-    handler(universal)
-      .then((answer) => send(stalled.watch(answer, response), response))
-      .catch((error: unknown) => failed(error, handler, request, response, parts.log));
+    const handle = (body?: AsyncIterable<Uint8Array>): void => {
+      let universal: UniversalServerRequest;
+      try {
+        universal = universalFrom(request, response, body);
+      } catch {
+        refuse(request, response, 400, "the request names no host, or one that cannot be");
+        return;
+      }
+      // The response of HTTP/2 says so only when its stream is closed both ways, which is what this is for.
+      ("stream" in response ? response.stream : response).once("finish", () => readOut(request, parts));
+      handler(universal)
+        .then((answer) => send(stalled.watch(answer, response), response))
+        .catch((error: unknown) => failed(error, handler, request, response, parts.log));
+    };
+    const { follow } = parts;
+    if (follow?.takes(request) === true) follow.answer(request, response, stalled, handle);
+    else handle();
   };
 }
 
@@ -97,10 +105,15 @@ export function send(answer: UniversalServerResponse, response: NodeResponse): P
   return universalResponseToNodeResponse(answer, response);
 }
 
-function universalFrom(request: NodeRequest, response: NodeResponse): UniversalServerRequest {
+function universalFrom(
+  request: NodeRequest,
+  response: NodeResponse,
+  body: AsyncIterable<Uint8Array> | undefined,
+): UniversalServerRequest {
   const universal = universalRequestFromNodeRequest(request, response, undefined, contextValuesOf(request));
   // Stopping in the middle of a body must leave the connection whole for the answer.
-  return { ...universal, body: request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array> };
+  const own = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  return { ...universal, body: body ?? own };
 }
 
 /** Answers what is no rpc at all in plain text. */

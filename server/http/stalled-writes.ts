@@ -13,7 +13,7 @@ import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { NodeResponse } from "./node-listener.ts";
 
-interface Progress {
+export interface Progress {
   /** Pieces of the body that the connection has asked for. */
   pieces: number;
   /** The same at the last look that found bytes waiting. */
@@ -31,8 +31,14 @@ export class StalledWrites {
 
   /** Watches an answer until it is written; gives it with its pieces counted. */
   watch(answer: UniversalServerResponse, response: NodeResponse): UniversalServerResponse {
-    if (answer.body === undefined || isClosed(response)) return answer;
+    if (answer.body === undefined || response.destroyed) return answer;
     const progress: Progress = { pieces: 0, waitedAt: undefined };
+    this.add(response, progress);
+    return { ...answer, body: counted(answer.body, progress) };
+  }
+
+  /** Watches an answer whose pieces somebody else counts. */
+  add(response: NodeResponse, progress: Progress): void {
     this.#open.set(response, progress);
     response.once("close", () => {
       this.#open.delete(response);
@@ -41,7 +47,6 @@ export class StalledWrites {
       this.#next = undefined;
     });
     this.#lookLater();
-    return { ...answer, body: counted(answer.body, progress) };
   }
 
   #lookLater(): void {
@@ -62,11 +67,6 @@ export class StalledWrites {
     }
     progress.waitedAt = waitingBytes > 0 ? progress.pieces : undefined;
   }
-}
-
-/** Of HTTP/2 the response itself does not say that its stream is gone, and would tell its close no more. */
-function isClosed(response: NodeResponse): boolean {
-  return "stream" in response ? response.stream.destroyed : response.destroyed;
 }
 
 function cut(response: NodeResponse): void {

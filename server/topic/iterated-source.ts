@@ -8,14 +8,14 @@
  */
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
-import { ServerMessageSchema } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
-import { payloadOf, writePacket } from "../../runtime/wire/packet.ts";
+import { payloadOf } from "../../runtime/wire/packet.ts";
 import {
   type Gap,
   type ItemBatch,
   itemMessage,
   lostMessage,
+  packetsOf,
   type Place,
   type StreamSource,
   type Taken,
@@ -142,15 +142,14 @@ class IteratedBatch implements ItemBatch {
     for (const [seq, init] of this.#items) {
       // Numbers may skip; the client is told, since for it a skip is a loss.
       if (lastSeq !== undefined && seq !== lastSeq + 1)
-        messages.push(lostMessage({ stream, count: 0, seq: seq - 1 }));
-      const item = payloadOf(codec, this.#schema, create(this.#schema, init));
-      messages.push(itemMessage({ stream, seq, item }));
+        messages.push(lostMessage(stream, { count: 0, seq: seq - 1 }));
+      messages.push(itemMessage(stream, seq, payloadOf(codec, this.#schema, create(this.#schema, init))));
       if (lastSeq !== undefined) lastSeq = seq;
     }
     return messages;
   }
 
-  packet(codec: Codec, stream: number): Uint8Array {
-    return writePacket(codec, ServerMessageSchema, this.messages(codec, stream));
+  packets(codec: Codec, stream: number): readonly Uint8Array[] {
+    return packetsOf(codec, this.messages(codec, stream));
   }
 }

@@ -6,7 +6,6 @@ import { msgpackCodec } from "../../runtime/codec/msgpack.ts";
 import { FollowResponseSchema, ReadResponseSchema } from "../../test/gen/test/v1/tally_pb.ts";
 import type { TopicFollower } from "./follower.ts";
 import { LiveTopic } from "./live-topic.ts";
-import { onlyStream } from "./source.ts";
 
 function topicOf({ keepCount = 8, roomCount = 3 } = {}): LiveTopic {
   return new LiveTopic({ schema: ReadResponseSchema, epoch: "e1", lastSeq: 0, keepCount, roomCount });
@@ -23,6 +22,8 @@ function take(follower: TopicFollower): number[] | string {
   return typeof taken === "string" ? taken : taken.items.map(({ seq }) => seq);
 }
 
+/** The number of the one stream of a Follow. */
+const onlyStream = 1;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("a topic", () => {
@@ -129,14 +130,14 @@ describe("a topic", () => {
     const packets = followers.map((follower, index) => {
       const batch = follower.takeBatch();
       if (typeof batch === "string") return expect.unreachable(batch);
-      return batch.packet(index < 5 ? json : msgpack, onlyStream);
+      return batch.packets(index < 5 ? json : msgpack, onlyStream)[0];
     });
     expect(shaped).toEqual(["json", "json", "msgpack", "msgpack"]);
     expect(new Set(packets).size).toBe(2);
     const late = topic.follow({ epoch: "e1", seq: 1 }, 0).takeBatch();
     if (typeof late === "string") return expect.unreachable(late);
-    late.packet(json, onlyStream);
-    late.packet(json, 7);
+    late.packets(json, onlyStream);
+    late.packets(json, 7);
     expect(shaped).toHaveLength(4);
   });
 });

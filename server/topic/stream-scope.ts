@@ -18,7 +18,7 @@ export interface StreamScopeParts {
   readonly topics: Topics;
   /** The place that the client resumes from; undefined: it follows for the first time, or cannot resume. */
   readonly after: Place | undefined;
-  /** Aborts when the stream ends. */
+  /** Aborts when the stream ends. Looked at late: it may be made only then. */
   readonly signal: AbortSignal;
   /** Of numbered sources that name none: the store's. */
   readonly epoch: string;
@@ -33,7 +33,7 @@ abstract class Resumable<Item> implements AsyncIterable<Item> {
 
 export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
   readonly #parts: StreamScopeParts;
-  readonly #closers = new Set<() => void>();
+  readonly #toClose: { close(): void }[] = [];
 
   constructor(parts: StreamScopeParts) {
     this.#parts = parts;
@@ -43,7 +43,7 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
     topic: AnyTopic<Item>,
     options: FollowOptions = {},
   ) => {
-    const { topics, after, signal } = this.#parts;
+    const { topics, after } = this.#parts;
     const { backlog = 0 } = options;
     if (!(Number.isInteger(backlog) && backlog >= 0)) {
       throw new RangeError(`holdfast: backlog is ${String(backlog)}, it must be a whole number from 0.`);
@@ -52,9 +52,9 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
     const follower = topics.nameOf(topic).follow(after, backlog);
     const followed = new Followed<Item>(
       follower as TopicFollower<Item> | Promise<TopicFollower<Item>>,
-      signal,
+      this.#parts,
     );
-    this.#closers.add(() => followed.close());
+    this.#toClose.push(followed);
     return followed;
   };
 
@@ -71,13 +71,13 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
             at: undefined,
             restarted: this.#parts.after !== undefined,
           });
-    this.#closers.add(() => source.close());
+    if (!(returned instanceof Followed)) this.#toClose.push(source);
     return source;
   }
 
   /** The stream has ended. */
   close(): void {
-    for (const close of this.#closers) close();
+    for (const one of this.#toClose) one.close();
   }
 }
 
@@ -90,12 +90,15 @@ const lagged = {
 
 class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
   readonly #follower: TopicFollower<Item> | Promise<TopicFollower<Item>>;
-  readonly #signal: AbortSignal;
+  readonly #parts: Pick<StreamScopeParts, "signal">;
 
-  constructor(follower: TopicFollower<Item> | Promise<TopicFollower<Item>>, signal: AbortSignal) {
+  constructor(
+    follower: TopicFollower<Item> | Promise<TopicFollower<Item>>,
+    parts: Pick<StreamScopeParts, "signal">,
+  ) {
     super();
     this.#follower = follower;
-    this.#signal = signal;
+    this.#parts = parts;
     if (follower instanceof Promise) follower.catch(() => undefined); // told to who opens it
   }
 
@@ -104,12 +107,13 @@ class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<Item>> {
+    const { signal } = this.#parts;
     const follower = await this.#follower;
     try {
-      while (!this.#signal.aborted) {
+      while (!signal.aborted) {
         const batch = follower.takeBatch();
         if (batch === "lagged") throw errorOf("LAGGED", lagged, undefined, {});
-        if (batch === "nothing") await woken(follower, this.#signal);
+        if (batch === "nothing") await woken(follower, signal);
         else for (const item of batch.items) yield item.message;
       }
     } finally {

@@ -1,27 +1,22 @@
 /**
- * `LinkService.Follow`: one stream as packets over one HTTP answer.
+ * `LinkService.Follow`: one stream as packets over one HTTP answer. Its request is one packet, hello and a follow; what
+ * follows is a run of the stream (`follow-run.ts`) that writes to whatever carries the answer.
  *
- * It is a generator, and Connect asks it for the next packet when the last one is written. So a client that does not
- * read costs nothing here: what is published meanwhile stays in the topic's ring, once for all, until this stream is
- * too far behind and ends with `lagged`.
- *
- * Source: design "Streams", "Wire: Services"; reliability decisions D43-D46.
+ * Source: design "Streams", "Wire: Services".
  */
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import {
   type Follow,
-  KeepaliveSchema,
   type Packet,
   PacketSchema,
   ReadySchema,
   type ServerMessage,
   ServerMessageSchema,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
-import type { Clock, Timer } from "../../runtime/base/clock.ts";
-import { streamAgeMs } from "../../runtime/base/constants.ts";
+import type { Clock } from "../../runtime/base/clock.ts";
+import type { LateSignal } from "../../runtime/base/late-signal.ts";
 import type { Random } from "../../runtime/base/random.ts";
-import { serverError } from "../../runtime/base/server-reasons.ts";
 import { onAbort } from "../../runtime/base/signals.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
 import { jsonCodec } from "../../runtime/codec/json.ts";
@@ -29,8 +24,9 @@ import { readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { writePacket } from "../../runtime/wire/packet.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
-import { packetBytesMost } from "../../runtime/wire/wire.ts";
 import { lostMessage, type StreamSource } from "../topic/source.ts";
+import { DueQueue } from "./due-queue.ts";
+import { failureOf, FollowRun, type PacketSink } from "./follow-run.ts";
 import { greet, type GreetParts, type WireGuest, type WireOrigin } from "./greet.ts";
 
 /** What a client wants to follow, after hello. */
@@ -42,7 +38,7 @@ export interface FollowAsked {
   /** The codec that the request inside is packed with. */
   readonly codec: Codec;
   /** Aborts when the stream ends. */
-  readonly signal: AbortSignal;
+  readonly stop: LateSignal;
 }
 
 /** A stream whose handler has been asked. */
@@ -66,50 +62,162 @@ export interface FollowParts {
   readonly random: Random;
 }
 
-/** Serves one Follow: the packets of its answer. Never throws. */
-export async function* followRpc(
-  request: Packet,
-  origin: WireOrigin & { readonly signal: AbortSignal },
-  parts: FollowParts,
-): AsyncGenerator<Packet> {
-  let follow: Follow;
-  let guest: WireGuest;
-  try {
-    const { hello, rest } = readHello(request.data);
-    follow = onlyFollow(rest);
-    guest = await greet(hello, origin, parts.greeting);
-  } catch (error) {
-    yield packed(jsonCodec, [endMessage({ error: toLinkError(ConnectError.from(error)) })]);
-    return;
+/** A Follow that is being answered, as whoever carries its answer tells it of the connection. */
+export interface Following {
+  /** The sink is not full any more. */
+  room(): void;
+  /** The client is gone, or the server ends. */
+  gone(reason?: unknown): void;
+}
+
+/** Serves the Follows of a server. */
+export class FollowServing {
+  readonly #parts: FollowParts;
+  readonly #queue: DueQueue;
+
+  constructor(parts: FollowParts) {
+    this.#parts = parts;
+    this.#queue = new DueQueue(parts.clock);
   }
-  const run = new FollowRun({ guest, stream: follow.stream, ...parts, signal: origin.signal });
-  const seat = parts.enroll(guest, (afterMs) => run.comeBack(afterMs));
-  let opened: OpenedStream | undefined;
-  try {
-    const welcome = welcomeMessage({
-      server: parts.serverHeader,
-      nowMs: Math.floor(parts.clock.now()),
-      caller: guest.tag,
-      idleMs: guest.idleMs, // the client has nothing more to say
+
+  /** Answers one: packets go to the sink until its end. */
+  serve(request: Uint8Array, origin: WireOrigin, sink: PacketSink): Following {
+    const place: Place = { run: undefined, gone: false };
+    // What is thrown beyond what it expects is a fault of this server, and the connection's end.
+    this.#serve(request, origin, sink, place).catch(() => {
+      place.run?.gone();
+      sink.end();
     });
+    return {
+      room: () => place.run?.room(),
+      gone(reason) {
+        place.gone = true;
+        place.run?.gone(reason);
+      },
+    };
+  }
+
+  async #serve(request: Uint8Array, origin: WireOrigin, sink: PacketSink, place: Place): Promise<void> {
+    let follow: Follow;
+    let guest: WireGuest;
     try {
-      opened = await parts.open({
-        guest,
-        follow,
-        header: origin.header,
-        codec: jsonCodec,
-        signal: run.signal,
-      });
+      const { hello, rest } = readHello(request);
+      follow = onlyFollow(rest);
+      guest = await greet(hello, origin, this.#parts.greeting);
     } catch (error) {
-      yield packed(jsonCodec, [welcome, run.failed(ConnectError.from(error))]);
+      if (place.gone) return;
+      sink.write(packed([endMessage({ error: toLinkError(ConnectError.from(error)) })]));
+      sink.end();
       return;
     }
-    yield packed(jsonCodec, [welcome, ...openingMessages(follow.stream, opened.source)]);
-    yield* run.packets(opened);
+    if (!place.gone) await this.#run(follow, guest, origin, sink, place);
+  }
+
+  async #run(
+    follow: Follow,
+    guest: WireGuest,
+    origin: WireOrigin,
+    sink: PacketSink,
+    place: Place,
+  ): Promise<void> {
+    const parts = this.#parts;
+    const { clock, random, serverHeader } = parts;
+    const { stream } = follow;
+    const { codec, idleMs } = guest;
+    const onOver = (): void => seat.leave();
+    const run = new FollowRun({ stream, codec, idleMs, sink, clock, random, queue: this.#queue, onOver });
+    const seat = parts.enroll(guest, (afterMs) => run.comeBack(afterMs));
+    place.run = run;
+    const welcome = welcomeMessage({
+      server: serverHeader,
+      nowMs: Math.floor(clock.now()),
+      caller: guest.tag,
+      idleMs, // the client has nothing more to say
+    });
+    let opened: OpenedStream;
+    try {
+      opened = await parts.open({ guest, follow, header: origin.header, codec: jsonCodec, stop: run.stop });
+    } catch (error) {
+      if (run.over) return;
+      sink.write(packed([welcome, failureOf(stream, ConnectError.from(error))]));
+      sink.end();
+      run.gone();
+      return;
+    }
+    if (run.over) {
+      opened.close();
+      return;
+    }
+    sink.write(packed([welcome, ...openingMessages(stream, opened.source)]));
+    run.open(opened);
+  }
+}
+
+interface Place {
+  run: FollowRun | undefined;
+  gone: boolean;
+}
+
+/** Takes a packet at a time. */
+class PulledSink implements PacketSink {
+  readonly #waiting: Uint8Array<ArrayBuffer>[] = [];
+  #busy = false;
+  #over = false;
+  #wake: () => void = () => undefined;
+
+  get full(): boolean {
+    return this.#busy || this.#waiting.length > 0;
+  }
+
+  write(packet: Uint8Array): void {
+    this.#waiting.push(packet as Uint8Array<ArrayBuffer>);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#over = true;
+    this.#wake();
+  }
+
+  /** Undefined: it was the last. */
+  async next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    for (;;) {
+      const packet = this.#waiting.shift();
+      if (packet !== undefined) this.#busy = true;
+      if (packet !== undefined || this.#over) return packet;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** The last one has left. */
+  taken(): void {
+    this.#busy = false;
+  }
+}
+
+/** The same as packets that are asked for one by one, for a transport that does so. Never throws. */
+export async function* followPackets(
+  request: Packet,
+  origin: WireOrigin & { readonly signal: AbortSignal },
+  serving: FollowServing,
+): AsyncGenerator<Packet> {
+  const sink = new PulledSink();
+  const following = serving.serve(request.data, origin, sink);
+  const forget = onAbort(origin.signal, (reason) => {
+    following.gone(reason);
+    sink.end();
+  });
+  try {
+    for (let data = await sink.next(); data !== undefined; data = await sink.next()) {
+      yield create(PacketSchema, { data: data });
+      sink.taken();
+      following.room();
+    }
   } finally {
-    seat.leave();
-    run.end();
-    opened?.close();
+    forget();
+    following.gone();
   }
 }
 
@@ -133,151 +241,9 @@ export function openingMessages(stream: number, source: StreamSource): ServerMes
   const { at, restarted, lost } = source;
   const value = create(ReadySchema, { stream, restarted, ...(at === undefined ? {} : { at }) });
   const ready = create(ServerMessageSchema, { kind: { case: "ready", value } });
-  return lost === undefined ? [ready] : [ready, lostMessage({ stream, ...lost })];
+  return lost === undefined ? [ready] : [ready, lostMessage(stream, lost)];
 }
 
-function packed(codec: Codec, messages: readonly ServerMessage[]): Packet {
-  return packetOf(writePacket(codec, ServerMessageSchema, messages));
-}
-
-function packetOf(data: Uint8Array): Packet {
-  return create(PacketSchema, { data });
-}
-
-interface RunParts extends Pick<FollowParts, "clock" | "random"> {
-  readonly guest: WireGuest;
-  readonly stream: number;
-  readonly signal: AbortSignal;
-}
-
-/** One stream that is open: when it waits, gives a sign, ends. */
-class FollowRun {
-  readonly #parts: RunParts;
-  readonly #stop = new AbortController();
-  readonly #forget: () => void;
-  readonly #signMs: number;
-  /** Monotonic ms at which it is old enough to begin anew. */
-  readonly #oldAt: number;
-  #saidAt: number;
-  /** The client is to come back after so many ms. */
-  #comeBackMs: number | undefined;
-  #wake: (() => void) | undefined;
-  readonly #woken = (): void => {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  };
-  #timer: Timer | undefined;
-  #timerAt = 0;
-
-  constructor(parts: RunParts) {
-    const { clock, random, guest } = parts;
-    this.#parts = parts;
-    this.#forget = onAbort(parts.signal, (reason) => {
-      this.#stop.abort(reason);
-      this.#woken();
-    });
-    this.#signMs = guest.idleMs / 3;
-    this.#saidAt = clock.monotonic();
-    this.#oldAt = this.#saidAt + streamAgeMs * (0.9 + 0.2 * random.fraction());
-  }
-
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  /** The stream ends, and there is more: its client comes back. */
-  comeBack(afterMs: number): void {
-    this.#comeBackMs ??= afterMs;
-    this.#woken();
-  }
-
-  end(): void {
-    this.#timer?.cancel();
-    this.#stop.abort();
-    this.#forget();
-  }
-
-  failed(error: ConnectError): ServerMessage {
-    return endMessage({ stream: this.#parts.stream, error: toLinkError(error) });
-  }
-
-  async *packets(opened: OpenedStream): AsyncGenerator<Packet> {
-    const { guest, stream, clock } = this.#parts;
-    const { source } = opened;
-    const { codec } = guest;
-    while (!this.signal.aborted) {
-      if (clock.monotonic() >= this.#oldAt) this.#comeBackMs ??= 0;
-      if (this.#comeBackMs !== undefined) {
-        yield packed(codec, [endMessage({ stream, again: true, afterMs: Math.round(this.#comeBackMs) })]);
-        return;
-      }
-      const taken = source.take();
-      switch (taken.kind) {
-        case "items": {
-          let packet: Packet;
-          try {
-            packet = packetOf(fitting(taken.batch.packet(codec, stream)));
-          } catch (error) {
-            yield packed(codec, [this.failed(opened.errorOf(error))]);
-            return;
-          }
-          yield packet;
-          this.#saidAt = clock.monotonic();
-          break;
-        }
-        case "nothing":
-          if (await this.#quiet(source)) {
-            yield packed(codec, [keepalive(clock)]);
-            this.#saidAt = clock.monotonic();
-          }
-          break;
-        case "lagged":
-          yield packed(codec, [endMessage({ stream, again: true, lagged: true })]);
-          return;
-        case "done":
-          yield packed(codec, [endMessage({ stream })]);
-          return;
-        case "failed":
-          yield packed(codec, [this.failed(opened.errorOf(taken.error))]);
-          return;
-      }
-    }
-  }
-
-  /** Waits for something to do; true when the client has waited long enough for a sign. */
-  async #quiet(source: StreamSource): Promise<boolean> {
-    const { clock } = this.#parts;
-    const signAt = this.#saidAt + this.#signMs;
-    this.#timeAt(Math.min(signAt, this.#oldAt));
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-      source.wait(this.#woken);
-      if (this.signal.aborted || this.#comeBackMs !== undefined) this.#woken();
-    });
-    return clock.monotonic() >= signAt && this.#comeBackMs === undefined && !this.signal.aborted;
-  }
-
-  /** Wakes at an instant. A timer that comes sooner stays: most waits end before it, and it costs nothing then. */
-  #timeAt(at: number): void {
-    if (this.#timer !== undefined && this.#timerAt <= at) return;
-    const { clock } = this.#parts;
-    this.#timer?.cancel();
-    this.#timerAt = at;
-    const due = (): void => {
-      this.#timer = undefined;
-      this.#woken();
-    };
-    this.#timer = clock.timer(Math.max(0, at - clock.monotonic()), due, { background: true });
-  }
-}
-
-function fitting(packet: Uint8Array): Uint8Array {
-  if (packet.length <= packetBytesMost) return packet;
-  throw serverError("TOO_LARGE", `an item of the stream makes a packet of ${packet.length} bytes`);
-}
-
-function keepalive(clock: Clock): ServerMessage {
-  const value = create(KeepaliveSchema, { nowMs: Math.floor(clock.now()) });
-  return create(ServerMessageSchema, { kind: { case: "keepalive", value } });
+function packed(messages: readonly ServerMessage[]): Uint8Array {
+  return writePacket(jsonCodec, ServerMessageSchema, messages);
 }

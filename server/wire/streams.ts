@@ -13,14 +13,13 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { Follow, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock, Timer } from "../../runtime/base/clock.ts";
+import { LateSignal } from "../../runtime/base/late-signal.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import { nextTurn } from "../../runtime/base/turn.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
-import { payloadBytes } from "../../runtime/wire/packet.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
-import { packetBytesMost } from "../../runtime/wire/wire.ts";
-import type { ItemBatch } from "../topic/source.ts";
+import { type ItemBatch, itemBytesIn, itemPacketBytesEnough } from "../topic/source.ts";
 import { type FollowParts, type OpenedStream, openingMessages } from "./follow-rpc.ts";
 import type { OpenWire } from "./open-wire.ts";
 
@@ -38,14 +37,10 @@ export interface WireStreamParts {
 export const streamsPerWireMost = 1_024;
 /** With more than this unsent nothing is taken from a source. */
 export const unsentBytesAim = 1_048_576;
-/** What one turn of the event loop sends at most, and a packet of items at least when there is more. */
+/** What one turn of the event loop sends at most. */
 const turnBytesMost = 1_048_576;
-const packetBytesEnough = 262_144;
 /** A wire does not say when there is room: it is looked at this often while something waits. */
 const lookEveryMs = 20;
-/** What is around an item in its packet, at most and about. */
-const aroundItemBytesMost = 1_024;
-const aroundItemBytes = 64;
 
 /** Lets a wire carry streams of the server's services. */
 export function wireStreams(parts: WireStreamParts): (wire: OpenWire) => void {
@@ -62,7 +57,7 @@ export function wireStreams(parts: WireStreamParts): (wire: OpenWire) => void {
 /** One stream, from its follow to its end. */
 interface Served {
   readonly number: number;
-  readonly stop: AbortController;
+  readonly stop: LateSignal;
   opened: OpenedStream | undefined;
   leave: () => void;
 }
@@ -92,7 +87,7 @@ class WireStreams {
       this.#wire.end.send(endMessage({ stream: number, error: toLinkError(refusal) }));
       return;
     }
-    const served: Served = { number, stop: new AbortController(), opened: undefined, leave: () => undefined };
+    const served: Served = { number, stop: new LateSignal(), opened: undefined, leave: () => undefined };
     this.#open.set(number, served);
     const seat = this.#parts.enroll((afterMs) =>
       this.#end(served, endMessage({ stream: number, again: true, afterMs: Math.round(afterMs) })),
@@ -119,16 +114,16 @@ class WireStreams {
 
   async #begin(served: Served, follow: Follow): Promise<void> {
     const { guest, caller, end } = this.#wire;
-    const { signal } = served.stop;
+    const { stop } = served;
     try {
       const opened = await this.#parts.open({
         guest: { ...guest, caller },
         follow,
         header: new Headers(),
         codec: end.codec,
-        signal,
+        stop,
       });
-      if (signal.aborted) {
+      if (stop.aborted) {
         opened.close();
         return;
       }
@@ -169,7 +164,7 @@ class WireStreams {
       const bytes = this.#giveOne(served);
       turnBytes += bytes;
       unflushedBytes += bytes;
-      if (unflushedBytes < packetBytesEnough) continue;
+      if (unflushedBytes < itemPacketBytesEnough) continue;
       end.flush();
       unflushedBytes = 0;
     }
@@ -208,7 +203,7 @@ class WireStreams {
     let bytes = 0;
     try {
       messages = batch.messages(this.#wire.end.codec, served.number);
-      for (const message of messages) bytes += fittingBytes(message);
+      for (const message of messages) bytes += itemBytesIn(message);
     } catch (error) {
       this.#failed(served, opened.errorOf(error));
       return 0;
@@ -235,11 +230,4 @@ class WireStreams {
     served.stop.abort();
     served.opened?.close();
   }
-}
-
-/** A larger one would end the wire, and every stream on it. */
-function fittingBytes({ kind }: ServerMessage): number {
-  const bytes = kind.case === "item" && kind.value.item !== undefined ? payloadBytes(kind.value.item) : 0;
-  if (bytes <= packetBytesMost - aroundItemBytesMost) return bytes + aroundItemBytes;
-  throw serverError("TOO_LARGE", `an item of the stream has ${bytes} bytes`);
 }

@@ -290,7 +290,7 @@ it("an item that is larger than a packet ends its stream, and no other", async (
 function sourceOf(text: string): OpenedStream {
   const item = payloadOf(jsonCodec, ReadResponseSchema, create(ReadResponseSchema, { text }));
   let taken = false;
-  const messages: ItemBatch["messages"] = (_, stream) => [itemMessage({ stream, seq: 1, item })];
+  const messages: ItemBatch["messages"] = (_, stream) => [itemMessage(stream, 1, item)];
   return {
     source: {
       at: { epoch: "e", seq: 0 },
@@ -299,7 +299,7 @@ function sourceOf(text: string): OpenedStream {
       take() {
         if (taken) return { kind: "done" };
         taken = true;
-        return { kind: "items", batch: { messages, packet: () => new Uint8Array() } };
+        return { kind: "items", batch: { messages, packets: () => [new Uint8Array()] } };
       },
       wait: () => undefined,
       close: () => undefined,
