@@ -21,7 +21,7 @@ import { type BuildOptions, createBuildGate } from "./build-gate.ts";
 import { callerKey } from "./caller-tag.ts";
 import { type Authenticate, signIn } from "./caller.ts";
 import { type CloseOptions, Closing } from "./close.ts";
-import { dispatch, type DispatchParts } from "./dispatch.ts";
+import { dispatch, type DispatchParts, type UnaryCall } from "./dispatch.ts";
 import { enter, type EntranceParts, type Guest } from "./entrance.ts";
 import { createCors, type CorsOptions } from "./http/cors.ts";
 import { FollowRoute } from "./http/follow-route.ts";
@@ -29,6 +29,7 @@ import { listen, type ListenAddress, type Listener, type ListenOptions } from ".
 import type { NodeListener, NodeRequest } from "./http/node-listener.ts";
 import { contextValuesOf, createNodeListener } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
+import type { UnaryAnswer } from "./http/exchange.ts";
 import { createFallback } from "./http/unknown-path.ts";
 import type { UpgradeListener } from "./http/upgrade.ts";
 import { Implementations, type ServiceOptions } from "./implement.ts";
@@ -41,6 +42,7 @@ import { OpenConnections } from "./session/open-connections.ts";
 import type { SessionInfo } from "./session/session.ts";
 import { Sessions } from "./session/sessions.ts";
 import { ServerObjects } from "./objects.ts";
+import { Ports } from "./ports.ts";
 import { SignsOfLife } from "./signs-of-life.ts";
 import { createFollow, openStream } from "./follow.ts";
 import { enroll, follow, OpenStreams } from "./streams.ts";
@@ -186,6 +188,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const shutdown = new AbortController();
   setMaxListeners(0, shutdown.signal); // each request listens to it
   const listeners = new Set<Listener>();
+  const ports = new Ports();
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
   const purge = startPurge(store, clock, log);
@@ -217,11 +220,12 @@ export function createServer(options: ServerOptions = {}): Server {
     buildGate,
     signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
     callerKey: (sender) => callerKey(store.facts, sender),
-    dispatch: (call) => dispatch(call, dispatching),
+    dispatch: (call) => unary(call),
     definitions: () => implementations.definitions(),
     interceptors: options.interceptors ?? [],
     users: [(wire) => objects.use(wire), (wire) => streamsOf(wire)],
     objects: (wire) => objects.of(wire),
+    objectMethod: (name) => objects.named(name),
     connections: open,
     admission,
     limits,
@@ -242,6 +246,8 @@ export function createServer(options: ServerOptions = {}): Server {
     journal,
     topics,
     signsOfLife: () => dispatching.signsOfLife,
+    implemented: (typeName) => implementations.has(typeName),
+    ports,
     readyTimeoutMs: options.readyTimeoutMs,
     clock,
     random,
@@ -257,6 +263,12 @@ export function createServer(options: ServerOptions = {}): Server {
     shutdown: shutdown.signal,
     clock,
     log,
+  };
+  const unary = (call: UnaryCall): Promise<UnaryAnswer> => {
+    const { definition, request, carried, guest } = call;
+    return objects.has(definition)
+      ? objects.unary(definition, request, carried, guest)
+      : dispatch(call, dispatching);
   };
   const entrance: EntranceParts = {
     refusal: () => closing.refusal(),
@@ -283,10 +295,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const routing: RouteParts<Guest> = {
     definitions: () => [...implementations.definitions(), ...objects.definitions()],
     enter: (arrival) => enter(arrival, entrance),
-    unary: (definition, request, carried, guest) =>
-      objects.has(definition)
-        ? objects.unary(definition, request, carried, guest)
-        : dispatch({ definition, request, carried, guest }, dispatching),
+    unary: (definition, request, carried, guest) => unary({ definition, request, carried, guest }),
     stream: (definition, request, carried, guest) =>
       follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
     link: { open: openWire, follow: follows.rpc },
@@ -320,7 +329,7 @@ export function createServer(options: ServerOptions = {}): Server {
   }
 
   const server: Server = {
-    routes,
+    routes: (router) => ports.mount(() => routes(router)),
     fallback,
     contextValues: contextValuesOf,
     upgrade,
@@ -328,17 +337,19 @@ export function createServer(options: ServerOptions = {}): Server {
     topic: ((definition: StreamDefinition, key: string, topicOptions?: { durable?: boolean }) =>
       topics.topic(definition, key, topicOptions?.durable === true)) as Server["topic"],
     implement(definition, handlers, methodOptions) {
+      objects.assertNotServed(definition);
       implementations.add(definition, handlers, methodOptions);
       return server;
     },
     serve(type, factory, serveOptions) {
-      objects.serve(type, factory, serveOptions);
+      objects.host.serve(type, factory, serveOptions);
       return server;
     },
     host: objects.host,
     async listen(listenOptions = {}) {
       if (closing.draining) throw new Error("holdfast: this server is closed. Make a new one.");
-      const answer = createNodeListener({ routes, fallback, follow: followRoute, limits, clock, log });
+      const parts = { routes, fallback, follow: followRoute, limits, clock, log };
+      const answer = ports.listener(() => createNodeListener(parts));
       const request: NodeListener = (its, response) => {
         if (closing.draining && its.httpVersionMajor === 1) response.setHeader("connection", "close");
         answer(its, response);

@@ -39,6 +39,7 @@ export class StalledWrites {
 
   /** Watches an answer whose pieces somebody else counts. */
   add(response: NodeResponse, progress: Progress): void {
+    if (isClosed(response)) return;
     this.#open.set(response, progress);
     response.once("close", () => {
       this.#open.delete(response);
@@ -67,6 +68,11 @@ export class StalledWrites {
     }
     progress.waitedAt = waitingBytes > 0 ? progress.pieces : undefined;
   }
+}
+
+/** Of HTTP/2 the response itself does not say that its stream is gone, and would tell its close no more. */
+function isClosed(response: NodeResponse): boolean {
+  return "stream" in response ? response.stream.destroyed : response.destroyed;
 }
 
 function cut(response: NodeResponse): void {
