@@ -15,9 +15,13 @@ import type { HttpProgress, TryEnd } from "./outcome.ts";
 import type { SignIn, SignInGone } from "./sign-in.ts";
 import type { StampOptions } from "./stamp.ts";
 
-/** What a try goes over. */
-export interface TryConnection {
-  readonly transport: Transport;
+/**
+ * What a try goes over.
+ *
+ * @typeParam Its - what kind of calls it makes.
+ */
+export interface TryConnection<Its = Pick<Transport, "unary">> {
+  readonly transport: Its;
   /** How far the try got; undefined over a transport that the program gave. */
   readonly http: () => HttpProgress | undefined;
   /** The head of the answer, from when it is there, also when the rest is cut off. Absent: not known. */

@@ -6,7 +6,7 @@
  * Source: design "Calls".
  */
 import type { Message } from "@bufbuild/protobuf";
-import type { ConnectError, Interceptor } from "@connectrpc/connect";
+import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import {
   idleProbeWaitMsMost,
@@ -19,6 +19,7 @@ import {
 } from "../base/constants.ts";
 import type { Clock } from "../base/clock.ts";
 import type { LinkHost } from "../base/definition.ts";
+import type { HttpClient } from "../base/http-client.ts";
 import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { type Log, silentLog } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -40,11 +41,12 @@ import { SignIn } from "../call/sign-in.ts";
 import { Ticket } from "../call/ticket.ts";
 import type { PostedCommand } from "../hold/holding.ts";
 import type { Connections } from "./connections.ts";
-import { httpTry } from "./http-transport.ts";
+import { type HttpTransportOptions, type HttpTry, httpTry } from "./http-transport.ts";
 import type { LinkOptions } from "./link-options.ts";
 import type { LinkEvent } from "./link-state.ts";
 import type { Platform } from "./platform.ts";
 import { probePath } from "./probe-path.ts";
+import type { httpStreamTry } from "./stream-transport.ts";
 import type { LinkWire } from "./wire-support.ts";
 
 /** What a link is made of; `linkOf` makes it from what the program gave. */
@@ -157,6 +159,23 @@ export class LinkEnvironment implements CallEnvironment {
   }
 
   connection(form?: "binary", interceptors?: readonly Interceptor[]): TryConnection {
+    return this.#over(httpTry, form, interceptors);
+  }
+
+  /**
+   * The same for Connect's own streams.
+   *
+   * @param open - makes their transport; the code for it is the caller's to bring.
+   */
+  streamConnection(open: typeof httpStreamTry): TryConnection<Transport> {
+    return this.#over(open);
+  }
+
+  #over<Its extends Partial<Transport>>(
+    open: (client: HttpClient, options: HttpTransportOptions) => HttpTry<Its>,
+    form?: "binary",
+    interceptors?: readonly Interceptor[],
+  ): TryConnection<Its | Transport> {
     const { options, connections } = this.#parts;
     if (options.transport !== undefined) {
       return {
@@ -167,7 +186,7 @@ export class LinkEnvironment implements CallEnvironment {
       };
     }
     const client = connections.client;
-    const { transport, progress, head } = httpTry(client, {
+    const { transport, progress, head } = open(client, {
       baseUrl: this.#baseUrl,
       format: form ?? options.format ?? "binary",
       interceptors: interceptors ?? options.interceptors ?? [],

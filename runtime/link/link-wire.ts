@@ -156,9 +156,8 @@ class MainWire implements LinkWire {
       inner = wireTry((await opened).parts);
       return inner.transport.unary(method, signal, ...rest);
     };
-    const stream: Transport["stream"] = (...args) => this.#http().transport.stream(...args);
     return {
-      transport: { unary, stream },
+      transport: { unary },
       http: () => (inner === undefined ? "connecting" : inner.http()),
       ownDeadline: false,
       signedIn: true,

@@ -13,15 +13,17 @@ import { onAbort } from "../base/signals.ts";
 import type { PlainStreamOptions } from "../base/streams.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import { errorEnd } from "../call/outcome.ts";
+import type { LinkEnvironment } from "./link-environment.ts";
+import { httpStreamTry } from "./stream-transport.ts";
 
 /** Opens plain streams; generated definitions name it. */
 export const connectStreaming: PlainStreamer = {
-  open: ({ env }: { readonly env: CallEnvironment }, definition, requests, options) =>
+  open: ({ env }: { readonly env: LinkEnvironment }, definition, requests, options) =>
     plainStream(env, definition.method, requests, options),
 };
 
 async function* plainStream<I extends DescMessage, O extends DescMessage>(
-  env: CallEnvironment,
+  env: LinkEnvironment,
   method: DescMethodStreaming<I, O>,
   requests: AsyncIterable<MessageInitShape<I>>,
   options: PlainStreamOptions = {},
@@ -30,7 +32,7 @@ async function* plainStream<I extends DescMessage, O extends DescMessage>(
   const cut = new AbortController();
   const forgetCaller = onAbort(options.signal, () => cut.abort(reasonError("ABORTED", undefined, aborted)));
   const forgetLink = onAbort(env.ending, (reason) => cut.abort(reason));
-  const connection = env.connection();
+  const connection = env.streamConnection(httpStreamTry);
   let token: string | undefined;
   try {
     token = await env.signIn.token(cut.signal);
@@ -65,7 +67,7 @@ const aborted = { outcome: "unknown", tries: 1, progress: "sent" } as const;
 
 function streamError(
   env: CallEnvironment,
-  connection: TryConnection,
+  connection: Pick<TryConnection, "http" | "fault">,
   error: unknown,
   token: string | undefined,
 ): unknown {

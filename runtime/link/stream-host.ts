@@ -9,9 +9,9 @@ import type { HttpClient } from "../base/http-client.ts";
 import { headerNames } from "../call/headers.ts";
 import type { OwnConnections, StreamEnvironment } from "../stream/stream-environment.ts";
 import type { WebSocketMaker } from "../wire/websocket.ts";
-import { httpTry } from "./http-transport.ts";
 import type { LinkInside, LinkParts } from "./link-environment.ts";
 import { probePath } from "./probe-path.ts";
+import { httpStreamTry } from "./stream-transport.ts";
 
 export function streamHost({ env, parts, baseUrl }: LinkInside): StreamEnvironment {
   const { options, connections } = parts;
@@ -71,7 +71,7 @@ function ownConnections(
         close: () => client.close(),
       };
       // Packets in the binary form of the rpc, whatever is in them: in JSON they would be base64.
-      const { transport, progress } = httpTry(counted, { baseUrl, format: "binary", interceptors });
+      const { transport, progress } = httpStreamTry(counted, { baseUrl, format: "binary", interceptors });
       return { transport, http: progress };
     },
     reach: (signal) => client.reach(`${baseUrl}/${probePath}`, signal),

@@ -65,11 +65,10 @@ class WireTryConnection implements TryConnection {
     this.#parts = parts;
   }
 
-  get transport(): Transport {
+  get transport(): Pick<Transport, "unary"> {
     return {
       unary: (method, signal, _timeoutMs, header, message, contextValues) =>
         this.#unary(method, signal, new Headers(header), message, contextValues),
-      stream: (...stream) => this.#overHttp().transport.stream(...stream),
     };
   }
 

@@ -14,7 +14,7 @@ import type { HttpClient, HttpOptions, HttpRequest } from "../base/http-client.t
 import type { TlsOptions } from "./dial.ts";
 import type { Http2Exchange } from "./http2-exchange.ts";
 import { type Http2Session, openSession, type Outgoing, type SessionOptions } from "./http2-session.ts";
-import { originUrl, targetOf } from "./origin.ts";
+import { originUrl, pathOf } from "./origin.ts";
 import { toNodeHeaders } from "./node-headers.ts";
 import { RequestBody } from "./request-body.ts";
 
@@ -107,7 +107,23 @@ class Http2Client implements HttpClient {
     return await second.answer;
   }
 
-  #begin(outgoing: Outgoing): Promise<Http2Exchange> {
+  #begin(outgoing: Outgoing): Promise<Http2Exchange> | Http2Exchange {
+    return this.#beginNow(outgoing) ?? this.#beginLater(outgoing);
+  }
+
+  /** Undefined: it has to wait for its stream. */
+  #beginNow(outgoing: Outgoing): Http2Exchange | undefined {
+    if (this.#waiting.length > 0 || outgoing.signal?.aborted === true) return undefined;
+    const session = this.#usable();
+    try {
+      return session?.begin(outgoing);
+    } catch (error) {
+      if (session?.taking === true) throw error; // see #serve
+      return undefined;
+    }
+  }
+
+  #beginLater(outgoing: Outgoing): Promise<Http2Exchange> {
     const { signal } = outgoing;
     return new Promise((resolve, reject) => {
       const over = (): void => signal?.removeEventListener("abort", onAbort);
@@ -257,14 +273,12 @@ class Http2Client implements HttpClient {
 }
 
 function headersOf(request: HttpRequest, origin: URL): OutgoingHttpHeaders {
-  const url = targetOf(request.url, origin);
-  return {
-    ":method": request.method,
-    ":scheme": url.protocol.slice(0, -1),
-    ":authority": url.host,
-    ":path": url.pathname + url.search,
-    ...toNodeHeaders(request.header),
-  };
+  const headers = toNodeHeaders(request.header);
+  headers[":method"] = request.method;
+  headers[":scheme"] = origin.protocol.slice(0, -1);
+  headers[":authority"] = origin.host;
+  headers[":path"] = pathOf(request.url, origin);
+  return headers;
 }
 
 /**

@@ -21,7 +21,7 @@ const ofOneConnection = new Set([
  * try mends it.
  */
 export function toNodeHeaders(headers: Headers): OutgoingHttpHeaders {
-  const node: OutgoingHttpHeaders = {};
+  const node: OutgoingHttpHeaders = { "user-agent": "holdfast" };
   for (const [name, value] of headers) {
     if (ofOneConnection.has(name)) continue;
     if (!fieldValue.test(value)) {

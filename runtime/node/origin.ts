@@ -19,3 +19,14 @@ export function targetOf(requestUrl: string, origin: URL): URL {
   }
   return url;
 }
+
+/** A path that a parser of URLs leaves as it is, such as that of an rpc. */
+const plainPath = /^(?:\/\w[\w.]*)+$/;
+
+/** The path and the query of a request; throws as {@link targetOf} does. */
+export function pathOf(requestUrl: string, origin: URL): string {
+  const path = requestUrl.startsWith(origin.origin) ? requestUrl.slice(origin.origin.length) : "";
+  if (plainPath.test(path)) return path;
+  const url = targetOf(requestUrl, origin);
+  return url.pathname + url.search;
+}

@@ -3,6 +3,7 @@
  * the same bytes go out again at once.
  */
 import type { Writable } from "node:stream";
+import { WholeBody } from "../base/whole-body.ts";
 
 /** Kept for a second sending; a longer body, unless it is one chunk, is sent only once. */
 const keptBytesMost = 1024 * 1024;
@@ -10,6 +11,8 @@ const keptBytesMost = 1024 * 1024;
 const end: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
 
 export class RequestBody {
+  /** The whole body, where it was given as one piece. */
+  readonly whole: Uint8Array | undefined;
   readonly #source: AsyncIterator<Uint8Array> | undefined;
   readonly #kept: Uint8Array[] = [];
   #keptBytes = 0;
@@ -22,12 +25,13 @@ export class RequestBody {
   #reading = 0;
 
   constructor(source: AsyncIterable<Uint8Array> | undefined) {
-    this.#source = source?.[Symbol.asyncIterator]();
-    this.#over = source === undefined;
+    this.whole = source instanceof WholeBody ? source.bytes : undefined;
+    this.#source = this.whole === undefined ? source?.[Symbol.asyncIterator]() : undefined;
+    this.#over = this.#source === undefined;
   }
 
   get empty(): boolean {
-    return this.#source === undefined;
+    return this.#source === undefined && this.whole === undefined;
   }
 
   /** Whether it can be read from its start again. */
@@ -99,6 +103,10 @@ export class RequestBody {
  * writer is closed by somebody else; rejects only with an error of the body's source.
  */
 export async function pour(body: RequestBody, writable: Writable): Promise<void> {
+  if (body.whole !== undefined) {
+    writable.end(body.whole);
+    return;
+  }
   const next = body.read();
   for (;;) {
     const result = await next();

@@ -7,6 +7,7 @@
  * return does not tell the server.
  */
 import type { Readable } from "node:stream";
+import { type GatheringBody, joinedBytes } from "../base/whole-body.ts";
 
 /** Taken in ahead of the reader. Beyond HTTP's own window this is what one answer can grow to unread. */
 const aheadBytesMost = 64 * 1024;
@@ -27,12 +28,13 @@ type State =
 
 const end: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
 
-export class ResponseBody implements AsyncIterable<Uint8Array> {
+export class ResponseBody implements GatheringBody {
   readonly #source: BodySource;
   #chunks: Uint8Array[] = [];
   #aheadBytes = 0;
   #state: State = { kind: "open" };
   #wake: (() => void) | undefined;
+  #gathering = false;
 
   constructor(source: BodySource) {
     this.#source = source;
@@ -46,6 +48,19 @@ export class ResponseBody implements AsyncIterable<Uint8Array> {
   abort(reason: unknown): void {
     this.#chunks = [];
     this.#finish(reason);
+  }
+
+  gather(): Promise<Uint8Array> {
+    this.#gathering = true;
+    this.#source.readable.resume();
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (this.#state.kind === "open") this.#wake = look;
+        else if (this.#state.kind === "whole") resolve(joinedBytes(this.#chunks));
+        else reject(this.#state.fault);
+      };
+      look();
+    });
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
@@ -84,6 +99,7 @@ export class ResponseBody implements AsyncIterable<Uint8Array> {
     if (this.#state.kind !== "open") return;
     this.#chunks.push(chunk);
     this.#aheadBytes += chunk.byteLength;
+    if (this.#gathering) return;
     if (this.#aheadBytes > aheadBytesMost) this.#source.readable.pause();
     this.#wakeUp();
   }

@@ -1,0 +1,136 @@
+/**
+ * Unary calls of the Connect protocol: one request with one whole body, one answer with one. Connect's own transport
+ * is made for streams as well: it pipes each body through async iterables, and makes and aborts a signal of its own
+ * for every call that succeeds. What goes over the network is the same.
+ *
+ * Source: decision "The unary path".
+ */
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  fromBinary,
+  fromJsonString,
+  type Message,
+  type MessageInitShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
+import {
+  appendHeaders,
+  Code,
+  ConnectError,
+  createContextValues,
+  type Interceptor,
+  type Transport,
+  type UnaryRequest,
+  type UnaryResponse,
+} from "@connectrpc/connect";
+import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
+import {
+  errorFromJsonBytes,
+  trailerDemux,
+  validateResponseWithCompression,
+} from "@connectrpc/connect/protocol-connect";
+import type { HttpRequest } from "../base/http-client.ts";
+import { bytesOf, WholeBody } from "../base/whole-body.ts";
+
+export interface UnaryTransportOptions {
+  readonly baseUrl: string;
+  readonly format: "binary" | "json";
+  readonly interceptors: readonly Interceptor[];
+}
+
+/** Sends a request; what it gives is an answer of the protocol. */
+export type SendUnary = (request: HttpRequest) => Promise<UniversalClientResponse>;
+
+/** What makes a unary call. It keeps no time: a call's budget is told by its headers and kept by its signal. */
+export function unaryTransport(send: SendUnary, options: UnaryTransportOptions): Pick<Transport, "unary"> {
+  const next: Next = (request) => exchange(send, request, options.format);
+  return {
+    async unary<I extends DescMessage, O extends DescMessage>(
+      method: DescMethodUnary<I, O>,
+      signal: AbortSignal | undefined,
+      _timeoutMs: number | undefined,
+      header: HeadersInit | undefined,
+      message: MessageInitShape<I>,
+      contextValues = createContextValues(),
+    ): Promise<UnaryResponse<I, O>> {
+      const request = {
+        stream: false,
+        service: method.parent,
+        method,
+        requestMethod: "POST",
+        url: `${options.baseUrl}/${method.parent.typeName}/${method.name}`,
+        signal: signal ?? new AbortController().signal,
+        header: requestHeaders(header, options.format),
+        contextValues,
+        message: create(method.input, message),
+      } as const;
+      const around = options.interceptors.reduceRight<Next>(
+        (inner, interceptor) => interceptor(inner as Parameters<Interceptor>[0]) as Next,
+        next,
+      );
+      return (await around(request)) as UnaryResponse<I, O>;
+    },
+  };
+}
+
+type Next = (request: UnaryRequest) => Promise<UnaryResponse>;
+
+const contentTypes = { binary: "application/proto", json: "application/json" };
+
+/** @param given - headers of this try alone, which are taken over. */
+function requestHeaders(given: HeadersInit | undefined, format: "binary" | "json"): Headers {
+  const header = given instanceof Headers ? given : new Headers(given);
+  header.set("content-type", contentTypes[format]);
+  header.set("connect-protocol-version", "1");
+  return header;
+}
+
+async function exchange(
+  send: SendUnary,
+  request: UnaryRequest,
+  format: "binary" | "json",
+): Promise<UnaryResponse> {
+  const { url, method, header, signal, service } = request;
+  const body = new WholeBody(bytesOfMessage(method.input, request.message, format));
+  const response = await send({ url, method: "POST", header, signal, body });
+  const { status, header: its } = response;
+  const plain =
+    status === 200 && its.get("content-type") === contentTypes[format] && !its.has("content-encoding");
+  // Connect's own words for what is not.
+  const error = plain
+    ? undefined
+    : validateResponseWithCompression("unary", [], format === "binary", status, its).unaryError;
+  const bytes = await bytesOf(response.body);
+  const [head, trailer] = trailerDemux(its);
+  if (error !== undefined) throw errorFromJsonBytes(bytes, appendHeaders(head, trailer), error);
+  const message = messageOfBytes(method.output, bytes, format);
+  return { stream: false, service, method, header: head, trailer, message };
+}
+
+function bytesOfMessage(desc: DescMessage, message: Message, format: "binary" | "json"): Uint8Array {
+  try {
+    return format === "binary"
+      ? toBinary(desc, message)
+      : new TextEncoder().encode(toJsonString(desc, message));
+  } catch (error) {
+    throw unfit("the request cannot be written", error);
+  }
+}
+
+function messageOfBytes(desc: DescMessage, bytes: Uint8Array, format: "binary" | "json"): Message {
+  try {
+    return format === "binary"
+      ? fromBinary(desc, bytes)
+      : fromJsonString(desc, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
+  } catch (error) {
+    throw unfit("the reply cannot be read", error);
+  }
+}
+
+function unfit(what: string, error: unknown): ConnectError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new ConnectError(`${what}: ${why}`, Code.Internal, undefined, undefined, error);
+}
