@@ -40,7 +40,13 @@ export interface ProvidedHoldParts extends ProvidedWire {
   readonly definition: ObjectDefinition;
   /** The object's key, to tell the same hold from another one. */
   readonly key: string;
-  readonly have: Have | undefined;
+  readonly have: Known | undefined;
+}
+
+/** What the holder still has from an earlier wire. */
+export interface Known extends Pick<Have, "incarnation" | "versions"> {
+  /** The variant's name. */
+  readonly variant: string;
 }
 
 export class ProvidedHold implements Holder, SlowHolder {
@@ -48,7 +54,7 @@ export class ProvidedHold implements Holder, SlowHolder {
   readonly key: string;
   readonly definition: ObjectDefinition;
   readonly #parts: ProvidedHoldParts;
-  #have: Have | undefined;
+  #have: Known | undefined;
   #layout: WireLayout | undefined;
   #holding: LocalHolding | undefined;
   #released = false;
@@ -213,7 +219,7 @@ function assertFits(payloads: readonly (Payload | undefined)[]): void {
   );
 }
 
-function sameActivation(have: Have | undefined, binding: Binding): boolean {
+function sameActivation(have: Known | undefined, binding: Binding): boolean {
   if (have === undefined || have.variant !== binding.variant.name) return false;
   const incarnation = base64Decode(binding.incarnation);
   return (

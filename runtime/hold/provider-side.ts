@@ -5,7 +5,12 @@
  * Source: design "Held objects: Drops and re-holds"; D49, D51.
  */
 import { Code } from "@connectrpc/connect";
-import { type Hold, PayloadSchema, type ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import {
+  type Have,
+  type Hold,
+  PayloadSchema,
+  type ServerMessage,
+} from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../base/clock.ts";
 import type { CallableDefinition } from "./holding.ts";
 import type { Caller } from "../base/handlers.ts";
@@ -18,7 +23,7 @@ import { protocolFault } from "../wire/wire-end.ts";
 import type { HostInside } from "./host-inside.ts";
 import type { LocalHolding } from "./local-holding.ts";
 import { type KeyedParams, keyedParams } from "./params-key.ts";
-import { ProvidedHold, type ProvidedWire } from "./provided-hold.ts";
+import { type Known, ProvidedHold, type ProvidedWire } from "./provided-hold.ts";
 import { SlowFrames } from "./slow-frames.ts";
 import { WireLayouts } from "./wire-layouts.ts";
 
@@ -60,7 +65,7 @@ export class ProviderSide {
     };
     end.take({
       hold: (message) => this.#hold(message),
-      retry: ({ hold }) => this.#holds.get(this.#known(hold))?.holding?.retry(),
+      retry: ({ hold }) => this.#holds.get(this.#given(hold))?.holding?.retry(),
       release: ({ hold }) => this.#release(hold),
     });
     end.onClose(() => this.#close());
@@ -76,12 +81,12 @@ export class ProviderSide {
    * @throws ConnectError a protocol fault, for a hold that there never was.
    */
   holding(hold: number): LocalHolding | undefined {
-    return this.#holds.get(this.#known(hold))?.holding;
+    return this.#holds.get(this.#given(hold))?.holding;
   }
 
   /** The method of a name such as "notes.v1.NotebookService.Add" of an object; undefined: it has none such. */
   method(hold: number, name: string): ProvidedMethod | undefined {
-    const definition = this.#holds.get(this.#known(hold))?.definition;
+    const definition = this.#holds.get(this.#given(hold))?.definition;
     if (definition === undefined) return undefined;
     const at = name.lastIndexOf(".");
     if (name.slice(0, at) !== definition.$service.typeName) return undefined;
@@ -157,7 +162,8 @@ export class ProviderSide {
       this.#refuse(id, `more than ${holdsPerWireMost} holds of one wire`, Code.ResourceExhausted);
       return;
     }
-    const hold = new ProvidedHold({ ...this.#wire, id, type, definition, key, have: message.have });
+    const have = message.have === undefined ? undefined : this.#known(message.have);
+    const hold = new ProvidedHold({ ...this.#wire, id, type, definition, key, have });
     this.#holds.set(id, hold);
     const { caller, session } = this.#parts;
     hold.take(host.acquire({ type: definition, params, key, caller: caller(), session }, hold));
@@ -175,14 +181,18 @@ export class ProviderSide {
   }
 
   #release(id: number): void {
-    const hold = this.#holds.get(this.#known(id));
+    const hold = this.#holds.get(this.#given(id));
     this.#holds.delete(id);
     this.#unloaded.delete(id);
     hold?.release();
     this.#say({ case: "released", value: { $typeName: "holdfast.link.v1.Released", hold: id } });
   }
 
-  #known(hold: number): number {
+  #known({ incarnation, variant, versions }: Have): Known {
+    return { incarnation, variant: variant === 0 ? "" : this.#parts.end.nameOf(variant), versions };
+  }
+
+  #given(hold: number): number {
     if (hold === 0 || hold > this.#lastId) throw protocolFault(`there is no hold ${hold}`);
     return hold;
   }

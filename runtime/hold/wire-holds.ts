@@ -83,7 +83,9 @@ export class WireHolds {
     const { last } = object;
     if (last !== undefined) {
       const { incarnation, layout, versions } = last;
-      message.have = create(HaveSchema, { incarnation, variant: layout.variant.name, versions });
+      const { name } = layout.variant;
+      const variant = name === "" ? 0 : end.numberOf(name);
+      message.have = create(HaveSchema, { incarnation, variant, versions });
     }
     this.#say({ case: "hold", value: message });
   }

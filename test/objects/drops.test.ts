@@ -1,21 +1,25 @@
 /** What a drop costs, and what goes over a wire: what is sent again, and what is not. */
-import { create } from "@bufbuild/protobuf";
+import { create, type DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import type { Holds, Reference } from "../../runtime/base/objects.ts";
 import { jsonCodec } from "../../runtime/codec/json.ts";
 import { msgpackCodec } from "../../runtime/codec/msgpack.ts";
 import { state } from "../../runtime/delta/state.ts";
-import { createHost } from "../../runtime/hold/host.ts";
+import { createHost, type Host } from "../../runtime/hold/host.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { memoryPair } from "../../runtime/wire/memory.ts";
-import { Document, Notebook, Serial } from "./gen/test/objects/v1/notebook_holdfast.ts";
+import { Document, Notebook, Serial, Slow } from "./gen/test/objects/v1/notebook_holdfast.ts";
 import {
   DocumentContentSchema,
   DocumentParamsSchema,
   EntryListSchema,
+  NotebookParamsSchema,
   NotebookTitleSchema,
   SerialLogSchema,
+  SlowParamsSchema,
+  SlowProgressSchema,
 } from "./gen/test/objects/v1/notebook_pb.ts";
 import { gate, Notebooks } from "./notebooks.ts";
 import { memoryPipe } from "./pipes.ts";
@@ -215,36 +219,75 @@ const codecs = [
   { name: "msgpack", codec: msgpackCodec, most: 40 },
 ] as const;
 
+/** Types of every kind, each with params that tell one object from another. */
+const unchangedKinds = [
+  {
+    kind: "one state, no variants",
+    hold: (host: Holds, id: string): Reference => host.hold(Document, { id }),
+    params: (id: string) => ({ schema: DocumentParamsSchema as DescMessage, init: { id } }),
+  },
+  {
+    kind: "two states, named variants",
+    hold: (host: Holds, id: string): Reference => host.hold(Notebook, { session: id }),
+    params: (id: string) => ({ schema: NotebookParamsSchema as DescMessage, init: { session: id } }),
+  },
+  {
+    kind: "held as a variant by its name",
+    hold: (host: Holds, id: string): Reference => host.hold(Notebook, { session: id }, { variant: "editor" }),
+    params: (id: string) => ({ schema: NotebookParamsSchema as DescMessage, init: { session: id } }),
+  },
+  {
+    kind: "params of two fields",
+    hold: (host: Holds, id: string): Reference => host.hold(Slow, { name: id, shard: 3 }),
+    params: (id: string) => ({ schema: SlowParamsSchema as DescMessage, init: { name: id, shard: 3 } }),
+  },
+];
+
+/** Objects that stay warm, changed some hundred times before. */
+function serveAll(host: Host): void {
+  host.serve(
+    Document,
+    () => {
+      const content = state(DocumentContentSchema);
+      for (let at = 0; at < 300; at++) content.update((draft) => void (draft.revision = at + 1));
+      return { content, write: () => ({}) };
+    },
+    { lingerMs: 60_000 },
+  );
+  new Notebooks(host, { lingerMs: 60_000 });
+  host.serve(Slow, () => ({ progress: state(SlowProgressSchema), work: () => ({}) }), { lingerMs: 60_000 });
+}
+
 describe.each(codecs)("with $name", ({ name, codec, most }) => {
-  it(`a reference that has not changed costs at most ${most} bytes each way, beyond its params`, async () => {
-    await using world = await remoteKind(memoryPipe, name).create();
-    world.provider.serve(Document, () => ({ content: state(DocumentContentSchema), write: () => ({}) }));
-    const perReference = async (count: number): Promise<{ sent: number; received: number }> => {
-      const held = Array.from({ length: count }, (_, at) =>
-        world.holder.hold(Document, { id: `${1_000 + at}` }),
-      );
-      await world.settle();
-      await world.link.drop();
-      const [sent, received] = [world.traffic.sentBytes, world.traffic.receivedBytes];
-      await world.link.connect();
-      expect(held.every(({ $state }) => $state.value.kind === "live")).toBe(true);
-      const bytes = {
-        sent: world.traffic.sentBytes - sent,
-        received: world.traffic.receivedBytes - received,
+  it.each(unchangedKinds)(
+    `a reference that has not changed costs at most ${most} bytes each way beyond its params: $kind`,
+    async ({ hold, params }) => {
+      await using world = await remoteKind(memoryPipe, name).create();
+      serveAll(world.provider);
+      const perReference = async (count: number): Promise<{ sent: number; received: number }> => {
+        const held = Array.from({ length: count }, (_, at) => hold(world.holder, `${1_000 + at}`));
+        await world.settle();
+        await world.link.drop();
+        const [sent, received] = [world.traffic.sentBytes, world.traffic.receivedBytes];
+        await world.link.connect();
+        expect(held.every(({ $state }) => $state.value.kind === "live")).toBe(true);
+        const bytes = {
+          sent: world.traffic.sentBytes - sent,
+          received: world.traffic.receivedBytes - received,
+        };
+        for (const each of held) await each.$release();
+        await world.settle();
+        return bytes;
       };
-      for (const each of held) await each.$release();
-      await world.settle();
-      return bytes;
-    };
-    const params = codec.pack(
-      codec.shape(DocumentParamsSchema, create(DocumentParamsSchema, { id: "1000" })),
-    ).length;
-    const [few, many] = [await perReference(10), await perReference(110)];
-    const sent = (many.sent - few.sent) / 100 - params;
-    const received = (many.received - few.received) / 100;
-    expect(sent).toBeLessThanOrEqual(most);
-    expect(received).toBeLessThanOrEqual(most);
-  });
+      const { schema, init } = params("1000");
+      const paramsBytes = codec.pack(codec.shape(schema, create(schema, init))).length;
+      const [few, many] = [await perReference(10), await perReference(110)];
+      const sent = (many.sent - few.sent) / 100 - paramsBytes;
+      const received = (many.received - few.received) / 100;
+      expect(sent).toBeLessThanOrEqual(most);
+      expect(received).toBeLessThanOrEqual(most);
+    },
+  );
 
   it("a change that 1,000 watchers of other wires get is encoded once", async () => {
     const clock = virtualClock();
