@@ -20,6 +20,8 @@ export interface SimulatedDiskOptions {
   readonly clock: Clock;
   /** Default: nothing bad. */
   readonly fate?: () => DiskFate;
+  /** Ms that a look at what is kept (`find`) takes until its process hears of it. Default: none. */
+  readonly readMs?: () => number;
   /** The error of a write that fails. Default: an Error. */
   readonly error?: (fail: "before" | "after") => Error;
 }
@@ -47,6 +49,7 @@ class Disk implements SimulatedDisk {
   durableCount = 0;
   readonly #clock: Clock;
   readonly #fate: () => DiskFate;
+  readonly #readMs: () => number;
   readonly #error: (fail: "before" | "after") => Error;
   /** Resolves when the last write that was asked for is over. */
   #turn: Promise<void> = Promise.resolve();
@@ -54,6 +57,7 @@ class Disk implements SimulatedDisk {
   constructor(options: SimulatedDiskOptions) {
     this.#clock = options.clock;
     this.#fate = options.fate ?? (() => ({}));
+    this.#readMs = options.readMs ?? (() => 0);
     this.#error =
       options.error ?? ((fail) => new Error(`simulated: the write failed ${fail} it was durable`));
   }
@@ -72,7 +76,8 @@ class Disk implements SimulatedDisk {
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
           const result: unknown = value.apply(target, args);
-          return result instanceof Promise ? process.hold(result) : result;
+          if (!(result instanceof Promise)) return result;
+          return process.hold(name === "find" ? this.#late(result) : result);
         };
       },
     });
@@ -105,6 +110,13 @@ class Disk implements SimulatedDisk {
       }
     };
     return run();
+  }
+
+  async #late(looked: Promise<unknown>): Promise<unknown> {
+    const found = await looked;
+    const readMs = this.#readMs();
+    if (readMs > 0) await this.#wait(readMs);
+    return found;
   }
 
   #wait(ms: number): Promise<void> {

@@ -11,6 +11,8 @@ export interface SimulatedProcess {
   /** Its clock: the timers end with it, and wait while it is paused. */
   readonly clock: Clock;
   readonly alive: boolean;
+  /** Timers of its clock that have not fired and were not cancelled. */
+  readonly timerCount: number;
   /** Runs `fn` now; later while it is paused; never once it is dead. */
   run(fn: () => void): void;
   /** What comes from outside: as the promise, but never in a dead process. */
@@ -48,6 +50,10 @@ class Process implements SimulatedProcess {
 
   get alive(): boolean {
     return this.#alive;
+  }
+
+  get timerCount(): number {
+    return this.#timers.size;
   }
 
   run(fn: () => void): void {

@@ -88,6 +88,23 @@ export class Client {
     this.open.clear();
   }
 
+  /** Its program ends by itself: its link is closed first, and has nothing left to do a moment later. */
+  leave(): void {
+    const { process, link } = this;
+    if (process === undefined || link === undefined) return;
+    const { clock, history } = this.#parts;
+    const end = (): void => {
+      if (process !== this.process) return;
+      const { timerCount } = process;
+      const text = `${process.name} has closed its link, and ${timerCount} timers are left`;
+      if (timerCount > 0) history.add({ kind: "fault", text });
+      this.kill();
+    };
+    // What it was told of while it stood still, it has a moment to refuse.
+    const soon = (): void => process.run(() => void clock.timer(refuseMs, end));
+    process.run(() => void link.close().then(() => clock.timer(leaveMs, soon)));
+  }
+
   /** Another person signs in; who signed in nowhere stays nobody. */
   changePerson(person: string): void {
     if (this.person === undefined) return;
@@ -99,11 +116,11 @@ export class Client {
 
   /** Reads a stream until it ends, some of them slowly. */
   async #follow(op: Op, process: SimulatedProcess, link: Link): Promise<void> {
-    const { history } = this.#parts;
+    const { clock, history } = this.#parts;
     const { list, thinkMs } = op;
     const name = `${process.name} stream ${op.id}`;
     const abort = new AbortController();
-    if (op.abortAfterMs !== undefined) process.clock.timer(op.abortAfterMs, () => abort.abort());
+    if (op.abortAfterMs !== undefined) clock.timer(op.abortAfterMs, () => process.run(() => abort.abort()));
     history.add({ kind: "opened", stream: name, list });
     this.#streams.add(name);
     const left = (text: string): void => {
@@ -120,7 +137,7 @@ export class Client {
       );
       for await (const { key } of stream) {
         history.add({ kind: "item", stream: name, key });
-        if (thinkMs > 0) await sleep(process.clock, thinkMs);
+        if (thinkMs > 0) await process.hold(sleep(clock, thinkMs));
       }
       left("the loop is over");
     } catch (error) {
@@ -130,13 +147,13 @@ export class Client {
 
   /** A token source takes its time, and is asked by one at a time. */
   async #token(process: SimulatedProcess, fresh: boolean): Promise<string> {
-    const { history, tokenOf } = this.#parts;
+    const { clock, history, tokenOf } = this.#parts;
     const person = this.person ?? "";
     if (this.#asking?.process === process)
       history.add({ kind: "fault", text: "a token source is asked twice at once" });
     const asking = { process };
     this.#asking = asking;
-    await sleep(process.clock, 20);
+    await process.hold(sleep(clock, 20));
     if (this.#asking === asking) this.#asking = undefined;
     return tokenOf(person, fresh);
   }
@@ -149,12 +166,12 @@ export class Client {
       process.run(() => void this.#follow(op, process, link));
       return;
     }
-    const { history } = this.#parts;
+    const { clock, history } = this.#parts;
     const { open } = this;
     history.add({ kind: "invoked", op, client: process.name, person: this.person ?? anonymous });
     open.add(op);
     const abort = new AbortController();
-    if (op.abortAfterMs !== undefined) process.clock.timer(op.abortAfterMs, () => abort.abort());
+    if (op.abortAfterMs !== undefined) clock.timer(op.abortAfterMs, () => process.run(() => abort.abort()));
     const end = (ended: Ended): void => {
       if (!process.alive) return;
       open.delete(op);
@@ -172,6 +189,11 @@ export class Client {
     });
   }
 }
+
+/** What a closed link may still have to do: a wire waits so long for the other end's goodbye, and a little more. */
+const leaveMs = 2_500;
+/** An outbox may have to write for it. */
+const refuseMs = 200;
 
 interface Reply {
   readonly place?: number | undefined;

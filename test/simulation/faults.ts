@@ -38,6 +38,7 @@ export type Incident =
     }
   | { readonly kind: "pauseServer"; readonly atMs: number; readonly host: number; readonly forMs: number }
   | { readonly kind: "kill"; readonly atMs: number; readonly client: number; readonly forMs: number }
+  | { readonly kind: "leave"; readonly atMs: number; readonly client: number; readonly forMs: number }
   | { readonly kind: "pauseClient"; readonly atMs: number; readonly client: number; readonly forMs: number }
   | {
       readonly kind: "block";
@@ -59,6 +60,7 @@ const incidentKinds: readonly IncidentKind[] = [
   "close",
   "pauseServer",
   "kill",
+  "leave",
   "pauseClient",
   "block",
   "cut",
@@ -109,6 +111,7 @@ function drawIncident(random: SeededRandom, kind: IncidentKind, shape: FaultShap
     case "close":
       return { kind, atMs, host, forMs, withinMs: random.pick([0, 500, 5_000]) };
     case "kill":
+    case "leave":
     case "pauseClient":
       return { kind, atMs, client, forMs };
     case "block":

@@ -9,7 +9,7 @@ import {
   type IncidentKind,
   type Rates,
 } from "./faults.ts";
-import { drawOps, type Op, type OpKind, type WorkloadShape } from "./workload.ts";
+import { drawCrowd, drawOps, type Op, type OpKind, type WorkloadShape } from "./workload.ts";
 
 /** A client: the processes of one program, one after the other. */
 export interface ClientPlan {
@@ -44,6 +44,8 @@ export interface Plan {
   readonly brokenLock: boolean;
   /** The share of handler runs that fail with a fault. */
   readonly handlerFailRate: number;
+  /** Ms that a look at what is kept takes at most. */
+  readonly readMsMost: number;
   /** Calls that a memory store keeps for one caller. */
   readonly callsPerCallerMost: number | undefined;
 }
@@ -68,6 +70,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     // A memory store whose server's clock goes back cannot tell old calls from new ones.
     without: store === "memory" ? ["jumpServer", ...without] : without,
   };
+  const incidents = withinOneAccount(drawIncidents(random.fork("incidents"), shape), clients);
   const rest = random.fork("rest");
   const some = (chance: number, value: number): number => (rest.chance(chance) ? value : 0);
   return {
@@ -76,12 +79,13 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     hostCount,
     clients,
     durationMs,
-    ops: drawOps(random.fork("ops"), workload),
+    ops: [...drawOps(random.fork("ops"), workload), ...drawCrowd(random.fork("crowd"), workload, incidents)],
     rates: drawRates(random.fork("rates"), shape),
-    incidents: withinOneAccount(drawIncidents(random.fork("incidents"), shape), clients),
+    incidents,
     diskFailRate: some(0.2, 0.05),
     folderFailRate: some(0.2, 0.05),
     diskMsMost: rest.pick([1, 20, 500]),
+    readMsMost: random.fork("reads").pick([0, 0, 50]),
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),
     callsPerCallerMost: store === "memory" && rest.chance(0.4) ? 1 + rest.int(6) : undefined,
@@ -100,7 +104,8 @@ function withinOneAccount(incidents: readonly Incident[], clients: readonly Clie
     return (
       alone &&
       !incidents.some(
-        ({ kind, ...rest }) => kind === "kill" && "client" in rest && rest.client === incident.client,
+        ({ kind, ...rest }) =>
+          (kind === "kill" || kind === "leave") && "client" in rest && rest.client === incident.client,
       )
     );
   });

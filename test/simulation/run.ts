@@ -132,6 +132,10 @@ function strike(world: World, incident: Incident): void {
       client?.kill();
       later(() => client?.start());
       return;
+    case "leave":
+      client?.leave();
+      later(() => client?.start());
+      return;
     case "pauseClient": {
       const { process } = client ?? {};
       process?.pause();

@@ -1,11 +1,13 @@
 /** What programs ask for in one run, drawn before it begins, so that single operations can be left out. */
 import type { OutboxMode } from "../../runtime/base/definition.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
+import type { Incident } from "./faults.ts";
 
 export type OpKind = "append" | "whisper" | "pay" | "send" | "shout" | "read" | "poke" | "follow";
 
 /** Operations from here on are made when all is well again. */
 export const lastOpId = 1_000_000;
+const crowdOpId = 10_000;
 
 export interface Op {
   readonly id: number;
@@ -71,4 +73,21 @@ export function drawOps(random: SeededRandom, shape: WorkloadShape): Op[] {
     });
   }
   return ops;
+}
+
+/** In a few worlds: more calls at once than an opening gate lets go in one slice, while something is wrong. */
+export function drawCrowd(
+  random: SeededRandom,
+  { clientCount }: WorkloadShape,
+  incidents: readonly Incident[],
+): Op[] {
+  if (incidents.length === 0 || !random.chance(0.05)) return [];
+  const { atMs } = random.pick(incidents);
+  const client = random.int(clientCount);
+  const count = 35 + random.int(40);
+  return Array.from({ length: count }, (_, number) => ({
+    ...{ id: crowdOpId + number, atMs: atMs + random.int(200), client, kind: "read", outbox: "none" },
+    ...{ merge: false, list: "list0", key: `crowd-${number}`, refuse: 0, thinkMs: 0, budgetMs: 20_000 },
+    abortAfterMs: undefined,
+  }));
 }

@@ -95,9 +95,11 @@ export class World {
 
   #makeHosts(random: SeededRandom): SimulatedHost[] {
     const { plan, clock, history, ledger } = this;
+    const reads = random.fork("reads");
     const disk = simulatedDisk({
       clock,
       fate: this.#fates(random.fork("disk"), plan.diskFailRate, plan.diskMsMost),
+      ...(plan.readMsMost === 0 ? {} : { readMs: () => reads.int(plan.readMsMost) }),
       error: (fail) => new StoreError(`simulated: failed ${fail} it was durable`, false),
     });
     const failures = random.fork("handlers");

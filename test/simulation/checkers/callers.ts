@@ -10,8 +10,7 @@ export function callers(end: WorldEnd): readonly string[] {
     const { op, person } = invoked;
     if (!op.merge) persons.set(op.key, person);
     const by = ended?.ended.kind === "reply" ? ended.ended.by : undefined;
-    // An empty one is a foreign answer that passed for a reply before the server had shown itself.
-    if (!changes && by !== undefined && by !== "" && by !== person) {
+    if (!changes && by !== undefined && by !== person) {
       breaches.push(`op ${op.id} ${op.key} of ${person} got a reply made for ${by}`);
     }
   }
@@ -25,6 +24,21 @@ export function callers(end: WorldEnd): readonly string[] {
     const names = new Set(starts.map(({ by }) => by));
     // A first try that certainly never ran may be made anew by who is signed in then.
     if (callId !== "" && names.size > 1) breaches.push(`call ${callId} ran for ${[...names].join(" and ")}`);
+  }
+  return [...breaches, ...sharedSecrets(end)];
+}
+
+/** Who is nobody is told from others by the secret of one link, which only an entry of an outbox takes elsewhere. */
+function sharedSecrets(end: WorldEnd): readonly string[] {
+  const breaches: string[] = [];
+  const owners = new Map<string, string>();
+  for (const { event } of end.history.of("network")) {
+    const { kind, request } = event;
+    const secret = request?.header.get("holdfast-anon") ?? undefined;
+    if (kind !== "sent" || secret === undefined || !/\/(Pay|Shout)$/.test(request?.url ?? "")) continue;
+    const owner = owners.get(secret) ?? event.where;
+    owners.set(secret, owner);
+    if (owner !== event.where) breaches.push(`${owner} and ${event.where} have one secret`);
   }
   return breaches;
 }

@@ -11,6 +11,7 @@ import { outbox } from "./outbox.ts";
 import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
 import { sendings } from "./sendings.ts";
+import { settledCalls } from "./settled-calls.ts";
 import { signals } from "./signals.ts";
 import { streams } from "./streams.ts";
 
@@ -24,6 +25,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   order,
   marks,
   sendings,
+  settledCalls,
   outbox,
   linkStates,
   liveness,

@@ -7,14 +7,13 @@ export function outcomes(end: WorldEnd): readonly string[] {
   const effects = groupBy(effectsOf(end), ({ key }) => key);
   for (const { invoked, ended } of operations(end)) {
     const { op } = invoked;
-    if (ended === undefined || op.kind === "read" || op.kind === "poke" || op.merge) continue;
+    if (ended === undefined || op.kind === "read" || op.kind === "poke" || op.kind === "look" || op.merge)
+      continue;
     const its = effects.get(op.key) ?? [];
     const name = `op ${op.id} ${op.kind} ${op.key}`;
     const before = its.filter((effect) => timeOf(end, effect) <= ended.at);
     if (ended.ended.kind === "reply") {
-      // See callers.ts: what is sent at most once is not settled by a mark alone.
-      const foreign = op.kind === "shout" && ended.ended.by === "";
-      if (before.length === 0 && !foreign) breaches.push(`${name} got a reply, and its effect is not there`);
+      if (before.length === 0) breaches.push(`${name} got a reply, and its effect is not there`);
       const place = ended.ended.place ?? 0;
       if (op.kind === "append" && its[0] !== undefined && its[0].place !== place) {
         breaches.push(`${name} got place ${place}, and is at ${its[0].place}`);

@@ -2,6 +2,7 @@
  * Breakages of the sources, each of which a simulation must find: a small change of text, as a person might make it
  * by mistake. They are applied to a copy; what ships has no switch for them.
  */
+import type { Plan } from "../plan.ts";
 
 export interface Breakage {
   readonly name: string;
@@ -9,6 +10,8 @@ export interface Breakage {
   /** Stands in the file exactly once. */
   readonly from: string;
   readonly to: string;
+  /** Worlds that are looked at first, since they have what it is about. Default: none before the others. */
+  readonly where?: (plan: Plan) => boolean;
 }
 
 const journal: readonly Breakage[] = [

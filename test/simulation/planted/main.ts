@@ -1,85 +1,86 @@
-// Breaks a copy of the sources in one place after the other, and counts the seeds until the simulation finds it:
-// `npm run sim:planted -- [--seeds N] [--only TEXT]… [--write]`.
-import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+// Breaks the sources in one place after the other, and looks for a seed that finds it:
+// `npm run sim:planted -- [--seeds N] [--only TEXT]… [--open] [--jobs N] [--minutes N] [--write]`.
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { drawPlan, type Plan } from "../plan.ts";
 import { type Breakage, breakages } from "./breakages.ts";
-import { writeTable } from "./table.ts";
+import { bundle, prepareFolder } from "./bundle.ts";
+import { type Finding, search } from "./search.ts";
+import { isFound, type TableRow, writeTable } from "./table.ts";
 
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "5000" },
     only: { type: "string", multiple: true, default: [""] },
+    open: { type: "boolean", default: false },
+    jobs: { type: "string", default: "1" },
+    minutes: { type: "string", default: "600" },
     write: { type: "boolean", default: false },
   },
 });
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const copy = mkdtempSync(join(tmpdir(), "holdfast-planted-"));
+const page = join(root, "docs/simulation.md");
+const seedCount = Number(values.seeds);
+const endMs = performance.now() + Number(values.minutes) * 60_000;
+const folder = mkdtempSync(join(tmpdir(), "holdfast-planted-"));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const plans: Plan[] = Array.from({ length: seedCount }, (_, index) => drawPlan(index + 1));
+const rows: TableRow[] = [];
 
-export interface Found {
-  readonly breakage: Breakage;
-  /** Seeds until the first breach; undefined: none. */
-  readonly seeds: number | undefined;
-  readonly seedsMost: number;
-  readonly rule: string;
-}
-
+const asked = breakages
+  .filter(({ name }) => values.only.some((text) => name.includes(text)))
+  .filter(({ name }) => !values.open || !isFound(page, name));
+const left = [...asked];
 try {
-  for (const name of ["runtime", "server", "gen", "test/simulation", "package.json", "tsconfig.json"]) {
-    cpSync(join(root, name), join(copy, name), { recursive: true });
-  }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const found: Found[] = [];
-  for (const breakage of breakages.filter(({ name }) => values.only.some((text) => name.includes(text)))) {
-    found.push(look(breakage));
-    // Each at once: all of them take long, and what is known stays known.
-    if (values.write) writeTable(join(root, "docs/simulation.md"), breakages, found);
-  }
-  const missed = found.filter(({ seeds }) => seeds === undefined);
-  say(
-    `sim:planted: ${missed.length === 0 ? "ok" : "failed"} ${found.length - missed.length} of ${found.length} found`,
-  );
-  process.exitCode = missed.length === 0 ? 0 : 1;
+  prepareFolder(root, folder);
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work));
 } finally {
-  rmSync(copy, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 }
+const foundCount = rows.filter(({ finding }) => finding !== undefined).length;
+say(`sim:planted: ${foundCount === asked.length ? "ok" : "failed"} ${foundCount} of ${asked.length} found`);
+process.exitCode = foundCount === asked.length ? 0 : 1;
 
-function look(breakage: Breakage): Found {
-  const file = join(copy, breakage.file);
-  const text = readFileSync(file, "utf8");
-  const parts = text.split(breakage.from);
-  if (parts.length !== 2) {
-    throw new RangeError(`"${breakage.name}": its text stands ${parts.length - 1} times in ${breakage.file}`);
-  }
-  writeFileSync(file, parts.join(breakage.to));
-  try {
-    const args = ["--conditions=holdfast-source", "--import", "tsx", "test/simulation/main.ts"];
-    const json = join(copy, "result.json");
-    rmSync(json, { force: true });
-    const run = spawnSync(process.execPath, [...args, "--first", "--seeds", values.seeds, "--json", json], {
-      cwd: copy,
-      encoding: "utf8",
+async function work(): Promise<void> {
+  for (let next = left.shift(); next !== undefined && performance.now() < endMs; next = left.shift()) {
+    const begun = performance.now();
+    const finding = await look(next).catch((error: unknown) => {
+      say(String(error));
+      return undefined;
     });
-    const result = readResult(json);
-    // A program that ends before its last line is broken too, and that is found.
-    const rule = /^ {2}(\w+):/m.exec(run.stdout)?.[1] ?? (result === undefined ? "it stopped" : "");
-    const seeds = result?.ok === true ? undefined : (result?.count ?? 1);
-    say(`${breakage.name}: ${seeds === undefined ? "NOT FOUND" : `${seeds} seeds (${rule})`}`);
-    if (result === undefined) say(run.stderr.split("\n").slice(0, 8).join("\n"));
-    return { breakage, seeds, seedsMost: Number(values.seeds), rule };
-  } finally {
-    writeFileSync(file, text);
+    const told =
+      finding === undefined ? "NOT FOUND" : `seed ${finding.seed} (${finding.rule}: ${finding.text})`;
+    say(`${next.name}: ${told} in ${Math.round((performance.now() - begun) / 1_000)} s`);
+    rows.push({ breakage: next, finding, seedsMost: seedCount });
+    // Each at once: all of them take long, and what is known stays known.
+    if (values.write) writeTable(page, breakages, rows);
   }
 }
 
-function readResult(json: string): { readonly ok: boolean; readonly count: number } | undefined {
-  try {
-    return JSON.parse(readFileSync(json, "utf8")) as { ok: boolean; count: number };
-  } catch {
-    return undefined;
+async function look(breakage: Breakage): Promise<Finding | undefined> {
+  const number = breakages.indexOf(breakage);
+  const file = join(folder, `broken-${number}.mjs`);
+  const whole = join(folder, `whole-${number}.mjs`);
+  await Promise.all([bundle(root, file, breakage), bundle(root, whole, undefined)]);
+  let seeds = inOrder(breakage);
+  for (;;) {
+    const finding = await search(file, seeds);
+    if (finding === undefined) return undefined;
+    // What the sources find whole, too, says nothing of the breakage.
+    const also = await search(whole, [finding.seed]);
+    if (also === undefined) return finding;
+    say(`seed ${finding.seed} breaks a promise without a breakage: ${also.rule}: ${also.text}`);
+    seeds = seeds.slice(seeds.indexOf(finding.seed) + 1);
+    if (seeds.length === 0) return undefined;
   }
+}
+
+/** All seeds, those first whose worlds have what the breakage is about. */
+function inOrder({ where }: Breakage): number[] {
+  const apt = where === undefined ? plans : plans.filter((plan) => where(plan));
+  const rest = plans.filter((plan) => !apt.includes(plan));
+  return [...apt, ...rest].map(({ seed }) => seed);
 }

@@ -1,15 +1,22 @@
 /** The table of planted breakages in docs/simulation.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Breakage } from "./breakages.ts";
+import type { Finding } from "./search.ts";
 
 const start = "<!-- planted-table -->";
 const end = "<!-- /planted-table -->";
 
 export interface TableRow {
   readonly breakage: Breakage;
-  readonly seeds: number | undefined;
+  /** Undefined: none of so many seeds has found it. */
+  readonly finding: Finding | undefined;
   readonly seedsMost: number;
-  readonly rule: string;
+}
+
+/** Whether the table names a seed that has found it. */
+export function isFound(page: string, name: string): boolean {
+  const row = rowOf(readFileSync(page, "utf8").split("\n"), name) ?? "";
+  return /^\|[^|]*\| \d+ \|/.test(row);
 }
 
 /** Writes all breakages: those of now, and of the others what the table says already. */
@@ -21,14 +28,18 @@ export function writeTable(page: string, all: readonly Breakage[], rows: readonl
   const known = (rest ?? "").split("\n");
   const lines = all.map(({ name }) => {
     const row = rows.find(({ breakage }) => breakage.name === name);
-    if (row === undefined) {
-      return known.find((line) => line.startsWith(`| ${name} |`)) ?? `| ${name} | not run | |`;
-    }
-    const { seeds, seedsMost, rule } = row;
-    return seeds === undefined ? `| ${name} | not in ${seedsMost} | |` : `| ${name} | ${seeds} | ${rule} |`;
+    if (row === undefined) return rowOf(known, name) ?? `| ${name} | not run | |`;
+    const { finding, seedsMost } = row;
+    return finding === undefined
+      ? `| ${name} | not in ${seedsMost} | |`
+      : `| ${name} | ${finding.seed} | ${finding.rule} |`;
   });
-  const table = ["", "", "| breakage | seeds | found by |", "| --- | --- | --- |", ...lines, "", ""].join(
+  const table = ["", "", "| breakage | seed | found by |", "| --- | --- | --- |", ...lines, "", ""].join(
     "\n",
   );
   writeFileSync(page, `${before}${start}${table}${end}${after}`);
+}
+
+function rowOf(lines: readonly string[], name: string): string | undefined {
+  return lines.find((line) => line.startsWith(`| ${name} |`));
 }
