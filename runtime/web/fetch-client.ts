@@ -5,7 +5,7 @@
 import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import { ConnectionFault } from "../base/connection-fault.ts";
 import type { HttpClient, HttpOptions, HttpRequest } from "../base/http-client.ts";
-import { fetchFault } from "./fetch-errors.ts";
+import { bodyFault, fetchFault } from "./fetch-errors.ts";
 
 export interface FetchOptions extends Pick<HttpOptions, "origin"> {
   /** What sends. Default: the program's own fetch, looked up at each request. */
@@ -121,7 +121,7 @@ class FetchClient implements HttpClient {
         over,
         cancel: () => ended.abort(),
         faultOf: (error): unknown =>
-          ended.signal.aborted ? ended.signal.reason : fetchFault(this.#options.origin, error),
+          ended.signal.aborted ? ended.signal.reason : bodyFault(this.#options.origin, error),
       }),
       trailer: new Headers(), // fetch has none
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fetchFault } from "./fetch-errors.ts";
+import { bodyFault, fetchFault } from "./fetch-errors.ts";
 
 const caused = (message: string, code: string): Error =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code }) });
@@ -7,9 +7,7 @@ const caused = (message: string, code: string): Error =>
 describe("fetchFault", () => {
   it.each([
     ["Chromium", new TypeError("Failed to fetch"), "unknown"],
-    ["Chromium, in the middle of an answer", new TypeError("network error"), "cut"],
     ["Firefox", new TypeError("NetworkError when attempting to fetch resource."), "unknown"],
-    ["Firefox, in the middle of an answer", new TypeError("Error in input stream"), "cut"],
     ["Safari", new TypeError("Load failed"), "unknown"],
     ["Safari, connection lost", new TypeError("The network connection was lost."), "cut"],
     ["React Native", new TypeError("Network request failed"), "unknown"],
@@ -27,7 +25,6 @@ describe("fetchFault", () => {
       caused("self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT"),
       "connect-failed",
     ],
-    ["undici, in the middle of an answer", new TypeError("terminated"), "cut"],
     [
       "Bun, refused",
       Object.assign(new Error("Unable to connect. Is the computer able to access the url?"), {
@@ -54,6 +51,18 @@ describe("fetchFault", () => {
     const fault = fetchFault("https://a.example", error);
     expect([fault.kind, fault.sent, fault.cause]).toEqual([kind, true, error]);
     expect(fault.message).toContain("https://a.example");
+  });
+
+  it.each([
+    ["Chromium", new TypeError("network error")],
+    ["Firefox", new TypeError("NetworkError when attempting to fetch resource.")],
+    ["Firefox, reset", new TypeError("Error in input stream")],
+    ["undici", new TypeError("terminated")],
+    ["nobody", "a text"],
+  ])("takes what ends an answer that has begun for a cut, in the words of %s", (_, error) => {
+    const fault = bodyFault("https://a.example", error);
+    expect([fault.kind, fault.sent, fault.cause]).toEqual(["cut", true, error]);
+    expect(fault.message).toContain("https://a.example broke off its answer");
   });
 
   it("ends with causes that go in a circle, and with what is no error", () => {

@@ -19,8 +19,8 @@ const recognisers: readonly (readonly [FaultKind, RegExp])[] = [
   ],
   // Bun
   ["connect-failed", /Unable to connect/i],
-  // undici, also after an answer began ("terminated")
-  ["cut", /UND_ERR_|other side closed|ECONNRESET|EPIPE|(Headers|Body) Timeout|^terminated$/i],
+  // undici
+  ["cut", /UND_ERR_|other side closed|ECONNRESET|EPIPE|(Headers|Body) Timeout/i],
   // Bun, Deno, workerd
   [
     "cut",
@@ -28,12 +28,20 @@ const recognisers: readonly (readonly [FaultKind, RegExp])[] = [
   ],
   // Safari
   ["cut", /connection was lost|appears to be offline|Could not connect|cannot parse response/i],
-  // After an answer began: Chromium, Firefox
-  ["cut", /^network error$|_PROTOCOL_ERROR|INCOMPLETE_CHUNKED|Error in input stream/i],
+  // HTTP/2 in Chromium's extensions
+  ["cut", /_PROTOCOL_ERROR|INCOMPLETE_CHUNKED/i],
 ];
 
+/** The fault of a body that broke off: a cut in whatever words, since its answer had begun. */
+export function bodyFault(origin: string, error: unknown): ConnectionFault {
+  return new ConnectionFault("cut", `${origin} broke off its answer (${words(error)})`, {
+    sent: true,
+    cause: error,
+  });
+}
+
 /**
- * The fault of a fetch that was rejected, or of a body that broke off.
+ * The fault of a fetch that was rejected.
  *
  * `sent` is always true: no engine tells for certain that nothing left, and browsers send some requests again
  * by themselves.
@@ -46,10 +54,14 @@ export function fetchFault(origin: string, error: unknown): ConnectionFault {
     kind === "unknown"
       ? ". Offline, a server that is down, and one whose CORS does not allow this page all look like this"
       : "";
-  return new ConnectionFault(kind, `${origin} gave no answer (${said.join(": ") || "no words"})${hint}`, {
+  return new ConnectionFault(kind, `${origin} gave no answer (${words(error)})${hint}`, {
     sent: true,
     cause: error,
   });
+}
+
+function words(error: unknown): string {
+  return wordsOf(error).join(": ") || "no words";
 }
 
 /** The message and code of an error and of its causes: undici says "fetch failed" and why one level below. */
