@@ -2,13 +2,15 @@
 // measured in turns. "ws" sends each message in a frame of its own, "ws-batch" all of a turn in one frame, with an ID,
 // a promise and JSON for each call, as the least that calls can be.
 //   npm run bench:wire -- [--kinds a,b] [--in-flight 1,64,1000] [--rounds N] [--ms N] [--json FILE]
-// A profile of both processes: --prof FOLDER (one kind, one number in flight).
+// What is measured is the sources as one bundle: compiled file by file for a test, each function would get its name at
+// every call. A profile of both processes: --prof FOLDER (one kind, one number in flight).
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { build } from "esbuild";
 import { linkOf } from "holdfast";
 import type { CommandDefinition, QueryDefinition, ServiceDefinition } from "holdfast/generated-v1";
 import { createServer } from "holdfast/server";
@@ -193,13 +195,33 @@ async function heard(child: ChildProcess): Promise<Record<string, number>> {
   return answer;
 }
 
-async function open(kind: Kind, count: number): Promise<{ round(): Promise<Round>; close(): Promise<void> }> {
+/** Where the packages of the bundle are found, and git looks for nothing. */
+const bundleFolder = fileURLToPath(new URL("../node_modules/.cache/holdfast-bench", import.meta.url));
+
+async function bundle(): Promise<string> {
+  mkdirSync(bundleFolder, { recursive: true });
+  const outfile = `${bundleFolder}/wire-calls-${process.pid}.mjs`;
+  await build({
+    entryPoints: [fileURLToPath(import.meta.url)],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    conditions: ["holdfast-source"],
+    external: ["esbuild", "ws", "proper-lockfile", "@bufbuild/*", "@connectrpc/*", "mutative"],
+  });
+  return outfile;
+}
+
+async function open(
+  file: string,
+  kind: Kind,
+  count: number,
+): Promise<{ round(): Promise<Round>; close(): Promise<void> }> {
   const run = (...more: string[]): ChildProcess =>
-    fork(fileURLToPath(import.meta.url), [...process.argv.slice(2), "--kind", kind, ...more], {
-      execArgv: [
-        ...process.execArgv,
-        ...(values.prof === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.prof}`]),
-      ],
+    fork(file, [...process.argv.slice(2), "--kind", kind, ...more], {
+      execArgv: values.prof === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.prof}`],
     });
   const server = run("--role", "server");
   const { port } = await heard(server);
@@ -229,8 +251,14 @@ async function open(kind: Kind, count: number): Promise<{ round(): Promise<Round
   };
 }
 
-async function measure(kinds: readonly Kind[], inFlight: number): Promise<Record<string, unknown>[]> {
-  const opened = await Promise.all(kinds.map(async (kind) => ({ kind, its: await open(kind, inFlight) })));
+async function measure(
+  file: string,
+  kinds: readonly Kind[],
+  inFlight: number,
+): Promise<Record<string, unknown>[]> {
+  const opened = await Promise.all(
+    kinds.map(async (kind) => ({ kind, its: await open(file, kind, inFlight) })),
+  );
   const rounds = new Map<Kind, Round[]>(kinds.map((kind) => [kind, []]));
   for (let round = 0; round < Number(values.rounds); round += 1) {
     for (const { kind, its } of opened) rounds.get(kind)?.push(await its.round());
@@ -256,7 +284,13 @@ else if (values.role === "client") await call(values.kind as Kind, Number(values
 else {
   const kinds = values.kinds.split(",") as Kind[];
   const rows: Record<string, unknown>[] = [];
-  for (const count of values["in-flight"].split(",")) rows.push(...(await measure(kinds, Number(count))));
+  const file = await bundle();
+  try {
+    for (const count of values["in-flight"].split(","))
+      rows.push(...(await measure(file, kinds, Number(count))));
+  } finally {
+    rmSync(file);
+  }
   console.table(rows);
   if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(rows, null, 2));
   console.log(`wire-calls: ok ${rows.length} rows`);

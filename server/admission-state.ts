@@ -12,6 +12,8 @@ export type AdmissionLimits = Pick<
   "runningPerCallerMost" | "waitingPerCallerMost" | "runningMost" | "waitingMost"
 >;
 
+const nobody: readonly never[] = [];
+
 /** `T` is what the caller of this class knows a request by. */
 export class AdmissionState<T> {
   readonly #limits: AdmissionLimits;
@@ -48,14 +50,21 @@ export class AdmissionState<T> {
     return "wait";
   }
 
+  /** A request comes and runs, if it need not wait. */
+  enterNow(caller: string): boolean {
+    if (this.#queues.has(caller) || !this.#hasRoom(caller)) return false;
+    this.#run(caller);
+    return true;
+  }
+
   /** A request that ran is over; gives those that run now. */
-  leave(caller: string): T[] {
+  leave(caller: string): readonly T[] {
     const count = this.#running.get(caller) ?? 0;
-    if (count === 0) return [];
+    if (count === 0) return nobody;
     if (count === 1) this.#running.delete(caller);
     else this.#running.set(caller, count - 1);
     this.#runningCount -= 1;
-    return this.#next();
+    return this.#queues.size === 0 ? nobody : this.#next();
   }
 
   /** A request that waits gives up. */

@@ -11,12 +11,15 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock, Timer } from "../runtime/base/clock.ts";
 import { retryDetail } from "../runtime/base/errors.ts";
+import type { Stop } from "../runtime/base/late-signal.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
 import type { Random } from "../runtime/base/random.ts";
 import { type AdmissionLimits, AdmissionState } from "./admission-state.ts";
 
 /** A request's turn to run its handler. */
 export interface Turn {
+  /** Takes the turn if it need not be waited for, or is taken already; false: {@link start} waits, or says no. */
+  startNow(): boolean;
   /**
    * Resolves when the handler may start, and at once when the turn is taken already.
    *
@@ -29,13 +32,17 @@ export interface Turn {
 
 /** When a request waits no longer. */
 export interface Patience {
-  readonly signal: AbortSignal;
+  readonly signal: Stop;
   /** Ms of the monotonic clock. */
   readonly deadline: number | undefined;
 }
 
 /** For what is not counted. */
-export const freeTurn: Turn = { start: () => Promise.resolve(), leave: () => undefined };
+export const freeTurn: Turn = {
+  startNow: () => true,
+  start: () => Promise.resolve(),
+  leave: () => undefined,
+};
 
 /** A client that was sent away comes back after a time between these. */
 const comeBackMsLeast = 1_000;
@@ -65,19 +72,7 @@ export class Admission {
 
   /** The turn of one request of a caller. */
   turn(caller: string, patience: Patience): Turn {
-    let inside = false;
-    return {
-      start: async () => {
-        if (inside) return;
-        await this.#enter(caller, patience);
-        inside = true;
-      },
-      leave: () => {
-        if (!inside) return;
-        inside = false;
-        this.#leave(caller);
-      },
-    };
+    return new CountedTurn(caller, patience, this);
   }
 
   /** Sends away all that wait. */
@@ -92,7 +87,13 @@ export class Admission {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #enter(caller: string, patience: Patience): Promise<void> {
+  /** Takes a place if one is free now; each is given back by {@link leave}. */
+  enterNow(caller: string): boolean {
+    return this.#state.enterNow(caller);
+  }
+
+  /** Takes a place, waiting for it; rejects when it is not to be had. */
+  enter(caller: string, patience: Patience): Promise<void> {
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
       const settle = (): void => {
@@ -128,9 +129,9 @@ export class Admission {
     });
   }
 
-  #leave(caller: string): void {
+  leave(caller: string): void {
     for (const start of this.#state.leave(caller)) start();
-    if (this.#state.runningCount > 0) return;
+    if (this.#state.runningCount > 0 || this.#idle.length === 0) return;
     const waiting = this.#idle;
     this.#idle = [];
     for (const resolve of waiting) resolve();
@@ -139,6 +140,36 @@ export class Admission {
   #overloaded(): ConnectError {
     const waitMs = comeBackMsLeast + this.#random.fraction() * (comeBackMsMost - comeBackMsLeast);
     return comeBack("OVERLOADED", waitMs);
+  }
+}
+
+class CountedTurn implements Turn {
+  readonly #caller: string;
+  readonly #patience: Patience;
+  readonly #admission: Admission;
+  #inside = false;
+
+  constructor(caller: string, patience: Patience, admission: Admission) {
+    this.#caller = caller;
+    this.#patience = patience;
+    this.#admission = admission;
+  }
+
+  startNow(): boolean {
+    this.#inside ||= !this.#patience.signal.aborted && this.#admission.enterNow(this.#caller);
+    return this.#inside;
+  }
+
+  async start(): Promise<void> {
+    if (this.startNow()) return;
+    await this.#admission.enter(this.#caller, this.#patience);
+    this.#inside = true;
+  }
+
+  leave(): void {
+    if (!this.#inside) return;
+    this.#inside = false;
+    this.#admission.leave(this.#caller);
   }
 }
 

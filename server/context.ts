@@ -5,12 +5,15 @@
  */
 import type { Clock } from "../runtime/base/clock.ts";
 import type { Caller, CommandContext } from "../runtime/base/handlers.ts";
+import type { Stop } from "../runtime/base/late-signal.ts";
 import type { Log } from "../runtime/base/log.ts";
 
 /** One try as whoever carries it shows it: Connect's handler context is one. */
 export interface Carried {
   /** Aborts when the client is gone, its deadline is over, or the server ends. */
   readonly signal: AbortSignal;
+  /** Tells the same for less. Absent: only {@link signal} does. */
+  readonly stop?: Stop;
   readonly requestHeader: Headers;
   readonly responseHeader: Headers;
   readonly responseTrailer: Headers;
@@ -32,7 +35,7 @@ export interface ContextParts {
 export function createContext(
   parts: ContextParts,
   carried: Carried,
-  run: Pick<Carried, "signal"> = carried,
+  run: Pick<AbortController, "signal"> = carried,
 ): Omit<CommandContext, "mayHaveRun" | "transaction"> {
   return {
     caller: parts.caller,

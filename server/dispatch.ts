@@ -11,9 +11,10 @@ import { handlerMostMs } from "../runtime/base/constants.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import { isHandlerRefusal } from "../runtime/base/handler-refusal.ts";
 import type { Log } from "../runtime/base/log.ts";
-import { untilAborted } from "../runtime/base/signals.ts";
+import { type Stop, untilStopped } from "../runtime/base/late-signal.ts";
+import { andThen, isThenable, type Soon } from "../runtime/base/soon.ts";
 import { type Carried, createContext } from "./context.ts";
-import { createTransaction } from "./transaction.ts";
+import { createTransaction, type HandlerTransaction } from "./transaction.ts";
 import type { ReplyAgain } from "./engine/reply-again.ts";
 import type { Guest } from "./entrance.ts";
 import { errorOfThrow } from "./handler-errors.ts";
@@ -47,8 +48,11 @@ export interface UnaryCall {
   readonly guest: Guest;
 }
 
-/** Runs a unary request. Never rejects. The guest's turn is given back when the handler has ended. */
-export function dispatch(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
+/**
+ * Runs a unary request. Never throws, never rejects. The guest's turn is given back when the handler has ended. A
+ * handler that answers by return is answered at once, where its store is in memory too.
+ */
+export function dispatch(call: UnaryCall, parts: DispatchParts): Soon<UnaryAnswer> {
   const ending = parts.signsOfLife.of(call);
   if (ending !== undefined) return ending.then(() => dispatch(call, parts));
   const { definition } = call;
@@ -58,15 +62,11 @@ export function dispatch(call: UnaryCall, parts: DispatchParts): Promise<UnaryAn
     : runOnce(call, definition, parts);
 }
 
-async function runOnce(
-  call: UnaryCall,
-  definition: CommandDefinition,
-  parts: DispatchParts,
-): Promise<Answer> {
+function runOnce(call: UnaryCall, definition: CommandDefinition, parts: DispatchParts): Soon<Answer> {
   const { request, carried, guest } = call;
   if (guest.call === undefined) throw new TypeError("a command that runs once has a call ID");
-  const work = { began: false };
-  const answer = await parts.journal.run(
+  let began = false;
+  const answer = parts.journal.run(
     {
       definition,
       request,
@@ -76,35 +76,46 @@ async function runOnce(
       arrivedAtMs: guest.arrivedAtMs,
       scope: "",
       rerun: parts.mayRerun(definition),
-      waiting: carried.signal,
+      waiting: carried.stop ?? carried.signal,
     },
     (running) => {
-      work.began = true;
+      began = true;
       return handle(call, parts, running);
     },
   );
-  if (!work.began) guest.turn.leave();
-  const again = parts.replyAgain(definition);
-  if (again === undefined || !("reply" in answer.result)) return answer;
+  return andThen(answer, (its) => {
+    if (!began) guest.turn.leave();
+    const again = parts.replyAgain(definition);
+    return again === undefined ? its : repliedAgain(its, call, again);
+  });
+}
+
+/** An engine's reply is made on the state of now. */
+async function repliedAgain(
+  answer: Answer,
+  { guest, request }: UnaryCall,
+  again: ReplyAgain,
+): Promise<Answer> {
+  if (guest.call === undefined || !("reply" in answer.result)) return answer;
   const reply = await again({ space: guest.key.space, id: guest.call.id }, request);
   return reply === undefined ? answer : { ...answer, result: { reply } };
 }
 
 /** A query, signal or heartbeat: it has no more to do when nobody waits for it. */
-async function runQuery(call: UnaryCall, parts: DispatchParts): Promise<UnaryAnswer> {
-  const { signal } = call.carried;
-  return settled(handle(call, parts, { signal }), signal, undefined);
+function runQuery(call: UnaryCall, parts: DispatchParts): Soon<UnaryAnswer> {
+  const { carried } = call;
+  return settled(() => handle(call, parts, carried), carried.stop ?? carried.signal, undefined);
 }
 
 /**
  * A plain client's command without an ID: like a call with one its work outlives the wait, but nothing keeps a
  * repeat from running again. So a fault is no reason for a new try: whether it took effect, nobody knows.
  */
-async function runWithoutId(
+function runWithoutId(
   call: UnaryCall,
   definition: CommandDefinition,
   parts: DispatchParts,
-): Promise<UnaryAnswer> {
+): Soon<UnaryAnswer> {
   const limit = new AbortController();
   const stop = (): void => limit.abort(new ConnectError("the server is closing", Code.Unavailable));
   const late = (): void =>
@@ -112,29 +123,41 @@ async function runWithoutId(
   const timer = parts.clock.timer(definition.handlerMostMs ?? handlerMostMs, late, { background: true });
   parts.shutdown.addEventListener("abort", stop);
   const unkept = { ...unkeptRun(definition, parts), signal: limit.signal };
-  const work = handle(call, parts, unkept).finally(() => {
-    timer.cancel();
-    parts.shutdown.removeEventListener("abort", stop);
-  });
-  return settled(work, call.carried.signal, "unknown");
+  const work = async (): Promise<Message> => {
+    try {
+      return await handle(call, parts, unkept);
+    } finally {
+      timer.cancel();
+      parts.shutdown.removeEventListener("abort", stop);
+    }
+  };
+  return settled(work, call.carried.stop ?? call.carried.signal, "unknown");
 }
 
 /** The answer to work that nobody keeps, or, once the client waits no longer, that fact. */
-async function settled(
-  work: Promise<Message>,
-  waiting: AbortSignal,
+function settled(
+  work: () => Soon<Message>,
+  waiting: Stop,
   faultMark: "unknown" | undefined,
-): Promise<UnaryAnswer> {
+): Soon<UnaryAnswer> {
   const command = faultMark !== undefined;
-  try {
-    const reply = await untilAborted(work, waiting);
-    return { mark: command ? "ran" : undefined, repeat: false, result: { reply } };
-  } catch (thrown) {
+  const replied = (reply: Message): UnaryAnswer => ({
+    mark: command ? "ran" : undefined,
+    repeat: false,
+    result: { reply },
+  });
+  const failed = (thrown: unknown): UnaryAnswer => {
     // The handler's own end is a ConnectError already; else it is the signal's reason, in its own words.
     const error =
       thrown instanceof ConnectError ? thrown : new ConnectError("the client is gone", Code.Canceled);
     const refused = command && isHandlerRefusal(error);
     return { mark: refused ? "refused" : faultMark, repeat: false, result: { error } };
+  };
+  try {
+    const reply = work();
+    return reply instanceof Promise ? untilStopped(reply, waiting).then(replied, failed) : replied(reply);
+  } catch (thrown) {
+    return failed(thrown);
   }
 }
 
@@ -151,30 +174,58 @@ function unkeptRun(definition: CommandDefinition, parts: DispatchParts): Omit<Ru
 /** The run of a query or signal has its signal alone. */
 type AnyRun = Pick<Running, "signal"> & Partial<Running>;
 
-/** Waits for the turn, runs the handler and makes its reply a message; rejects with a ConnectError. */
-async function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Promise<Message> {
+/**
+ * Waits for the turn, runs the handler and makes its reply a message, all of it at once where nothing is to be waited
+ * for. Throws or rejects with a ConnectError.
+ */
+function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Soon<Message> {
+  const { definition, guest } = call;
+  const failed = (error: unknown): never => {
+    guest.turn.leave();
+    throw errorOfThrow(error, definition, parts.log);
+  };
+  try {
+    const ready = guest.turn.startNow() ? run.begin?.() : guest.turn.start().then(() => run.begin?.());
+    const reply = andThen(ready, () => invoke(call, parts, run));
+    if (reply instanceof Promise) {
+      const replied = (its: Message): Message => {
+        guest.turn.leave();
+        return its;
+      };
+      return reply.then(replied, failed);
+    }
+    guest.turn.leave();
+    return reply;
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function invoke(call: UnaryCall, parts: DispatchParts, run: AnyRun): Soon<Message> {
   const { definition, request, carried, guest } = call;
   const toMessage = (reply: unknown): Message => create(definition.method.output, reply as Message);
-  try {
-    await guest.turn.start();
-    await run.begin?.();
-    const context = createContext(contextParts(guest, parts), carried, run);
-    parts.signsOfLife.beat(call);
-    const handler = parts.handler(definition);
-    if (run.transaction === undefined) return toMessage(await handler(request, context));
-    const transaction = createTransaction(run.transaction, toMessage, () => new Publishing(parts.topics));
-    const { mayHaveRun = false } = run;
-    const reply = await handler(
-      request,
-      Object.assign(context, { mayHaveRun, transaction: transaction.use }),
-      guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id },
-    );
-    return transaction.messageOf(reply) ?? toMessage(reply);
-  } catch (error) {
-    throw errorOfThrow(error, definition, parts.log);
-  } finally {
-    guest.turn.leave();
-  }
+  const context = createContext(contextParts(guest, parts), carried, run);
+  parts.signsOfLife.beat(call);
+  const handler = parts.handler(definition);
+  const { transaction: write } = run;
+  if (write === undefined) return after(handler(request, context), toMessage);
+  let transaction: HandlerTransaction | undefined;
+  const use: HandlerTransaction["use"] = (its) => {
+    transaction ??= createTransaction(write, toMessage, () => new Publishing(parts.topics));
+    return transaction.use(its);
+  };
+  const { mayHaveRun = false } = run;
+  const reply = handler(
+    request,
+    Object.assign(context, { mayHaveRun, transaction: use }),
+    guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id },
+  );
+  return after(reply, (its) => transaction?.messageOf(its) ?? toMessage(its));
+}
+
+/** What follows from a handler's result, which it may give later. */
+function after<T>(result: unknown, then: (its: unknown) => T): Soon<T> {
+  return isThenable(result) ? Promise.resolve(result).then(then) : then(result);
 }
 
 /** The parts of a context that come from the guest. */

@@ -11,6 +11,7 @@ import type { ObjectDefinition, ServiceDefinition, StreamDefinition } from "../r
 import { defaultLimits, type Limits } from "../runtime/base/limits.ts";
 import { type Log, silentLog } from "../runtime/base/log.ts";
 import { type Random, systemRandom } from "../runtime/base/random.ts";
+import type { Soon } from "../runtime/base/soon.ts";
 import type { DurableTopic, Topic } from "../runtime/base/topics.ts";
 import { formatServerHeader } from "../runtime/call/headers.ts";
 import type { Host } from "../runtime/hold/host.ts";
@@ -264,7 +265,7 @@ export function createServer(options: ServerOptions = {}): Server {
     clock,
     log,
   };
-  const unary = (call: UnaryCall): Promise<UnaryAnswer> => {
+  const unary = (call: UnaryCall): Soon<UnaryAnswer> => {
     const { definition, request, carried, guest } = call;
     return objects.has(definition)
       ? objects.unary(definition, request, carried, guest)
@@ -295,7 +296,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const routing: RouteParts<Guest> = {
     definitions: () => [...implementations.definitions(), ...objects.definitions()],
     enter: (arrival) => enter(arrival, entrance),
-    unary: (definition, request, carried, guest) => unary({ definition, request, carried, guest }),
+    unary: async (definition, request, carried, guest) => unary({ definition, request, carried, guest }),
     stream: (definition, request, carried, guest) =>
       follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
     link: { open: openWire, follow: follows.rpc },

@@ -41,8 +41,9 @@ export class SignsOfLife {
    * @throws HoldfastError TOO_LARGE, or OVERLOADED for one session too many.
    */
   beat({ definition, request, guest }: LivingCall): void {
+    if (definition.kind !== "heartbeat") return;
     const its = sessionGuest(guest);
-    if (definition.kind !== "heartbeat" || its === undefined) return;
+    if (its === undefined) return;
     const { heartbeatBytesMost } = this.#limits;
     if (toBinary(definition.method.input, request).byteLength > heartbeatBytesMost) {
       throw serverError("TOO_LARGE", `a heartbeat has ${heartbeatBytesMost} bytes at most`);

@@ -14,6 +14,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { createMethodUrl } from "@connectrpc/connect/protocol";
 import type { Message } from "@bufbuild/protobuf";
 import type { Clock } from "../runtime/base/clock.ts";
+import type { Soon } from "../runtime/base/soon.ts";
 import { type Admission, freeTurn } from "./admission.ts";
 import type { Sender } from "./caller-tag.ts";
 import type { Guest } from "./entrance.ts";
@@ -28,7 +29,8 @@ export interface WireEntranceParts {
   readonly refusal: () => ConnectError | undefined;
   readonly admission: Admission;
   readonly callerKey: (sender: Sender) => CallerKey;
-  readonly dispatch: (call: UnaryCall) => Promise<UnaryAnswer>;
+  /** Neither throws nor rejects. */
+  readonly dispatch: (call: UnaryCall) => Soon<UnaryAnswer>;
   readonly interceptors: readonly Interceptor[];
   readonly clock: Clock;
 }
@@ -40,9 +42,9 @@ export function runWireCalls(parts: WireEntranceParts): RunCall {
   return (call) => intercepted(call, parts);
 }
 
-function enter(call: WireCall, parts: WireEntranceParts): Promise<UnaryAnswer> {
+function enter(call: WireCall, parts: WireEntranceParts): Soon<UnaryAnswer> {
   const refusal = parts.refusal();
-  if (refusal !== undefined) return Promise.resolve(refused(call, refusal));
+  if (refusal !== undefined) return refused(call, refusal);
   const guest = guestOf(call, parts);
   const { definition, request } = call;
   // A repeat joins its call or is answered from what is kept: only the dispatcher knows whether it needs a turn.
@@ -61,7 +63,10 @@ export function guestOf(
     key = parts.callerKey({ by: undefined, anon: call.anon, address: guest.address });
     call.tag = key.tag;
   }
-  const turn = definition.kind === "heartbeat" ? freeTurn : parts.admission.turn(key.quota, call);
+  const turn =
+    definition.kind === "heartbeat"
+      ? freeTurn
+      : parts.admission.turn(key.quota, { signal: call.stop, deadline: call.deadline });
   return {
     tag: key.tag,
     leave: () => turn.leave(),

@@ -1,14 +1,28 @@
 /**
  * An abort signal that is made when somebody looks at it: most handlers never do, and a signal with its controller
- * costs more memory than all else that a quiet stream keeps.
+ * costs more time and memory than all else of a small call. Who only wants to know when it aborts listens here.
  */
-export class LateSignal {
+
+/** What tells that somebody waits no longer: an AbortSignal does, and a {@link LateSignal}. */
+export interface Stop {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: "abort", fn: () => void): void;
+  removeEventListener(type: "abort", fn: () => void): void;
+}
+
+export class LateSignal implements Stop {
   #controller: AbortController | undefined;
   #aborted = false;
   #reason: unknown;
+  #listeners: (() => void)[] | undefined;
 
   get aborted(): boolean {
     return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
   }
 
   get signal(): AbortSignal {
@@ -25,5 +39,46 @@ export class LateSignal {
     this.#aborted = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
+    for (const fn of listeners) fn();
   }
+
+  /** Calls `fn` when it aborts; not when it has. */
+  addEventListener(_type: "abort", fn: () => void): void {
+    if (this.#aborted) return;
+    this.#listeners ??= [];
+    this.#listeners.push(fn);
+  }
+
+  removeEventListener(_type: "abort", fn: () => void): void {
+    const at = this.#listeners?.indexOf(fn) ?? -1;
+    if (at >= 0) this.#listeners?.splice(at, 1);
+  }
+}
+
+/**
+ * The promise's result, unless it stops first: then a rejection with the stop's reason. What the promise does
+ * afterwards is left to nobody unhandled.
+ */
+export function untilStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
+  if (stop.aborted) {
+    promise.catch(() => undefined);
+    return Promise.reject(stop.reason);
+  }
+  return new Promise<T>((resolve, reject) => {
+    const stopped = (): void => reject(stop.reason);
+    stop.addEventListener("abort", stopped);
+    const over = (): void => stop.removeEventListener("abort", stopped);
+    promise.then(
+      (value) => {
+        over();
+        resolve(value);
+      },
+      (error: unknown) => {
+        over();
+        reject(error);
+      },
+    );
+  });
 }

@@ -5,7 +5,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
+import type { Stop } from "../../runtime/base/late-signal.ts";
 import type { Mark } from "../../runtime/base/reasons.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
 import type { CallHeader } from "../../runtime/call/headers.ts";
 
 /** In whose name a call is kept. */
@@ -36,7 +38,7 @@ export interface Attempt {
   /** Whether the handler may run again after a run of which nobody knows how it ended. Absent: false. */
   readonly rerun?: boolean;
   /** Aborts when this try waits no longer. It ends the wait, never the work. */
-  readonly waiting: AbortSignal;
+  readonly waiting: Stop;
   /** Called when the try meets a run of its own call, and waits for that: its work will not begin. */
   readonly joined?: () => void;
 }
@@ -51,7 +53,7 @@ export interface Running {
    * To be awaited right before the handler starts, when nothing can stop it any more: makes the claim of a
    * method with effects elsewhere durable. When it rejects the handler must not start.
    */
-  begin(): Promise<void>;
+  begin(): Soon<void>;
   /**
    * Keeps a reply and what is written through `tx` as one. Once a run; resolves with the reply when it is
    * durable.
@@ -63,7 +65,7 @@ export interface Running {
  * Runs the handler: called at most once for a call, and if at all then before the try is answered. What it
  * takes (a place in admission) it holds until it ends, which may be long after the answer.
  */
-export type Work = (run: Running) => Promise<Message>;
+export type Work = (run: Running) => Soon<Message>;
 
 /** What a try of a command is answered with. */
 export interface Answer {
@@ -75,8 +77,11 @@ export interface Answer {
 
 /** Runs each command once. */
 export interface Journal {
-  /** Never rejects: every way to end is an answer with its mark. */
-  run(attempt: Attempt, work: Work): Promise<Answer>;
+  /**
+   * Neither throws nor rejects: every way to end is an answer with its mark. It is there at once when the work's
+   * result is, and the store does what it is asked at once.
+   */
+  run(attempt: Attempt, work: Work): Soon<Answer>;
   /** What a run without a call ID writes through: nothing is kept of it. */
   unkept(definition: CommandDefinition): Pick<Running, "begin" | "transaction">;
   /** How many handlers run now. */

@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { retryDelayMs, retryDetail } from "../../runtime/base/errors.ts";
 import { defaultLimits } from "../../runtime/base/limits.ts";
 import { silentLog } from "../../runtime/base/log.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { add, ada, attempt, ben, remove, reply, request, seat } from "../../test/journal/commands.ts";
@@ -11,7 +12,7 @@ import { type AddResponse, AddResponseSchema } from "../../test/journal/gen/test
 import { said } from "../../test/journal/said.ts";
 import { memoryStore } from "../store/memory-store.ts";
 import { type Store, StoreError } from "../store/store.ts";
-import type { Work } from "./answer.ts";
+import type { Answer, Work } from "./answer.ts";
 import { createJournal, type JournalOptions } from "./journal.ts";
 
 function setUp(options: Partial<JournalOptions> = {}) {
@@ -46,6 +47,8 @@ function handler() {
   };
 }
 
+const promised = async (answer: Soon<Answer>): Promise<Answer> => answer;
+
 const never: Work = () => Promise.reject(new Error("this must not run"));
 const replies =
   (balance: number): Work =>
@@ -71,7 +74,7 @@ describe("a command", () => {
     await clock.settle();
     expect(signals).toHaveLength(1);
     end(10);
-    expect((await Promise.all(both)).map(said)).toEqual(["ran 10", "ran 10 again"]);
+    expect((await Promise.all(both.map(promised))).map(said)).toEqual(["ran 10", "ran 10 again"]);
   });
 
   it("runs once whatever the order of many tries and the pace of the store", async () => {
@@ -131,7 +134,7 @@ describe("a command", () => {
     const first = journal.run(attempt("a"), replies(10));
     await clock.settle();
     const ended = vi.fn();
-    void first.then(ended);
+    void Promise.resolve(first).then(ended);
     const second = journal.run(attempt("a"), never);
     await clock.settle();
     expect(ended).not.toHaveBeenCalled(); // nothing leaves before it is durable
@@ -384,7 +387,7 @@ describe("waiting for a run", () => {
       await clock.settle();
     }
     end(10);
-    expect((await Promise.all(tries)).map(said)).toEqual([
+    expect((await Promise.all(tries.map(promised))).map(said)).toEqual([
       "later SUPERSEDED",
       "later SUPERSEDED",
       "ran 10 again",
@@ -493,7 +496,8 @@ describe("a store", () => {
     const store: Store = { ...passing(memoryStore({ clock })), commit: () => Promise.reject(error) };
     const { journal, onBroken } = setUp({ store, clock });
     const both = [journal.run(attempt("a"), replies(1)), journal.run(attempt("b"), replies(1))];
-    for (const answer of await Promise.all(both)) expect(said(answer)).toMatch(/^later Unavailable/);
+    for (const answer of await Promise.all(both.map(promised)))
+      expect(said(answer)).toMatch(/^later Unavailable/);
     expect(onBroken.mock.calls).toEqual([[error]]);
     expect(said(await journal.run(attempt("c"), never))).toMatch(/^later Unavailable/);
     const once = attempt("d", { definition: { ...add, delivery: "atMostOnce" } });
@@ -511,7 +515,8 @@ describe("a store", () => {
     };
     const { journal, onBroken } = setUp({ store, clock });
     const both = [journal.run(attempt("a"), never), journal.run(attempt("a"), never)];
-    for (const answer of await Promise.all(both)) expect(said(answer)).toMatch(/^later Unavailable/);
+    for (const answer of await Promise.all(both.map(promised)))
+      expect(said(answer)).toMatch(/^later Unavailable/);
     up = true;
     expect(said(await journal.run(attempt("a"), replies(1)))).toBe("ran 1");
     expect(onBroken).not.toHaveBeenCalled();

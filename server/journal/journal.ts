@@ -11,23 +11,23 @@
  *
  * Source: design "The journal"; reliability decisions D2-D15.
  */
-import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../../runtime/base/clock.ts";
-import * as constants from "../../runtime/base/constants.ts";
 import { type CommandDefinition, isOnce } from "../../runtime/base/definition.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
-import { type Claim, type Found, type Store, StoreError } from "../store/store.ts";
-import type { Answer, Attempt, Journal, Running, Work } from "./answer.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
+import { type Claim, type Found, type Store, type StoreAtOnce, StoreError } from "../store/store.ts";
+import type { Answer, Attempt, Journal, Work } from "./answer.ts";
 import { firstSentMsOf, meet, type TryFacts, type Verdict } from "./entry.ts";
 import { fingerprint, methodName } from "./fingerprint.ts";
 import { Keeping, told } from "./keeping.ts";
-import { answerOf, type Ending, endingOfReply, endingOfThrow } from "./outcome.ts";
+import { answerOf, type Ending } from "./outcome.ts";
 import { fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
 import { RunEffects, type RunEffectsParts } from "./run-effects.ts";
-import { type MakeAnswer, Run } from "./run.ts";
+import type { MakeAnswer, Run } from "./run.ts";
+import { Runs } from "./runs.ts";
 import { Settled } from "./settled.ts";
 import { callerChanged } from "./tag.ts";
 import { Tombstones } from "./tombstones.ts";
@@ -60,18 +60,19 @@ interface Arrival extends TryFacts {
 
 class StoredJournal implements Journal {
   readonly #options: JournalOptions;
-  /** By key: the handler runs, or its outcome is being kept. Never dropped before that is over. */
-  readonly #runs = new Map<string, Run>();
+  readonly #runs: Runs;
   /** By key: a try asks the store. Resolves when that try has acted on the answer. */
   readonly #looks = new Map<string, Promise<void>>();
   readonly #settled = new Settled();
   readonly #tombstones = new Tombstones();
-  #idle: (() => void)[] = [];
   #broken = false;
   readonly #keeping: Keeping;
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    const { clock, limits, log, handlerMostMs } = options;
+    const failed = (attempt: Attempt, error: unknown): Answer => this.#failed(attempt, error);
+    this.#runs = new Runs({ clock, limits, log, handlerMostMs, failed });
     this.#keeping = new Keeping({
       store: options.store,
       log: options.log,
@@ -80,32 +81,42 @@ class StoredJournal implements Journal {
     });
   }
 
-  async run(attempt: Attempt, work: Work): Promise<Answer> {
+  run(attempt: Attempt, work: Work): Soon<Answer> {
+    let answer: Soon<Answer>;
+    try {
+      answer = this.#answer(attempt, work);
+    } catch (error) {
+      return this.#failed(attempt, error);
+    }
+    return answer instanceof Promise ? this.#awaited(attempt, answer) : answer;
+  }
+
+  #awaited(attempt: Attempt, answer: Promise<Answer>): Promise<Answer> {
     const { waiting } = attempt;
     return new Promise((resolve) => {
       const stopWaiting = (): void => resolve(inProgress());
-      waiting.addEventListener("abort", stopWaiting, { once: true });
-      const end = (answer: Answer): void => {
+      waiting.addEventListener("abort", stopWaiting);
+      const end = (its: Answer): void => {
         waiting.removeEventListener("abort", stopWaiting);
-        resolve(answer);
+        resolve(its);
       };
-      this.#answer(attempt, work).then(end, (error: unknown) => end(this.#failed(attempt, error)));
+      answer.then(end, (error: unknown) => end(this.#failed(attempt, error)));
     });
   }
 
   get runningCount(): number {
-    return this.#runs.size;
+    return this.#runs.count;
   }
 
   abortRunning(): void {
-    for (const run of this.#runs.values()) run.abort(serverError("DRAINING"));
+    this.#runs.abort(() => serverError("DRAINING"));
   }
 
-  async idle(): Promise<void> {
-    if (this.#runs.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  idle(): Promise<void> {
+    return this.#runs.idle();
   }
 
-  async #answer(attempt: Attempt, work: Work): Promise<Answer> {
+  #answer(attempt: Attempt, work: Work): Soon<Answer> {
     const { caller, call, expectedTag, definition } = attempt;
     if (expectedTag !== undefined && callerChanged(expectedTag, caller.tag)) return refusal("CALLER_CHANGED");
     // An ID has no space in it, so two keys never make the same text.
@@ -124,50 +135,47 @@ class StoredJournal implements Journal {
       rerun: attempt.rerun === true,
       firstSentMs: call.lane === undefined ? undefined : firstSentMsOf(call.lane.firstSent, arrivedAtMs),
     };
-    for (;;) {
-      const run = this.#runs.get(key);
-      if (run !== undefined) {
-        return this.#obey(meet(arrival, { kind: "running", request: run.request }), arrival, run);
-      }
-      const look = this.#looks.get(key);
-      if (look === undefined) return this.#look(arrival);
-      await look; // and then see anew what the other try has made of the key
+    return this.#arrive(arrival);
+  }
+
+  #arrive(arrival: Arrival): Soon<Answer> {
+    const run = this.#runs.of(arrival.key);
+    if (run !== undefined) {
+      return this.#obey(meet(arrival, { kind: "running", request: run.request }), arrival, run);
     }
+    const look = this.#looks.get(arrival.key);
+    // And then sees anew what the other try has made of the key.
+    if (look !== undefined) return look.then(() => this.#arrive(arrival));
+    const { atOnce } = this.#options.store;
+    return atOnce === undefined ? this.#look(arrival) : this.#lookAtOnce(arrival, atOnce);
+  }
+
+  #lookAtOnce(arrival: Arrival, store: StoreAtOnce): Soon<Answer> {
+    const { caller, call } = arrival.attempt;
+    let found: Found;
+    try {
+      found = store.find({ space: caller.space, id: call.id }, call.lane?.lane, caller.quota);
+    } catch (error) {
+      return this.#notFound(error);
+    }
+    return this.#met(arrival, found);
   }
 
   /** Asks the store what a try meets. Until the answer is acted on, other tries of the key wait. */
   async #look(arrival: Arrival): Promise<Answer> {
-    const { store, clock } = this.#options;
-    const { caller, call, waiting } = arrival.attempt;
+    const { store } = this.#options;
+    const { caller, call } = arrival.attempt;
     let acted = (): void => undefined;
     this.#looks.set(arrival.key, new Promise((resolve) => (acted = resolve)));
-    let answer: Promise<Answer> | Answer;
+    let answer: Soon<Answer>;
     try {
-      const lane = call.lane?.lane;
       let found: Found;
       try {
-        found = await store.find({ space: caller.space, id: call.id }, lane, caller.quota);
+        found = await store.find({ space: caller.space, id: call.id }, call.lane?.lane, caller.quota);
       } catch (error) {
-        this.#storeFailed(error, error instanceof StoreError && error.broken);
-        return unavailable();
+        return this.#notFound(error);
       }
-      if (this.#broken) return unavailable();
-      const told = lane === undefined ? 0 : this.#settled.watermark(caller.space, lane);
-      const verdict = meet(
-        arrival,
-        found.kept !== undefined
-          ? { kind: "kept", entry: found.kept }
-          : {
-              kind: "absent",
-              ...found,
-              watermark: Math.max(found.watermark, told),
-              nowMs: clock.now(),
-              keepMs: store.facts.keepMs,
-            },
-      );
-      // Nobody waits for it any more, and nothing has begun: the next try, if any, runs it.
-      if ((verdict.kind === "run" || verdict.kind === "rerun") && waiting.aborted) return inProgress();
-      answer = this.#obey(verdict, arrival, undefined);
+      answer = this.#met(arrival, found);
     } finally {
       this.#looks.delete(arrival.key);
       acted();
@@ -175,8 +183,37 @@ class StoredJournal implements Journal {
     return answer;
   }
 
+  #notFound(error: unknown): Answer {
+    this.#storeFailed(error, error instanceof StoreError && error.broken);
+    return unavailable();
+  }
+
+  #met(arrival: Arrival, found: Found): Soon<Answer> {
+    if (this.#broken) return unavailable();
+    const { store, clock } = this.#options;
+    const { caller, call, waiting } = arrival.attempt;
+    const lane = call.lane?.lane;
+    const told = lane === undefined ? 0 : this.#settled.watermark(caller.space, lane);
+    const verdict = meet(
+      arrival,
+      found.kept !== undefined
+        ? { kind: "kept", entry: found.kept }
+        : {
+            kind: "absent",
+            forgottenBeforeMs: found.forgottenBeforeMs,
+            watermark: Math.max(found.watermark, told),
+            fullForMs: found.fullForMs,
+            nowMs: clock.now(),
+            keepMs: store.facts.keepMs,
+          },
+    );
+    // Nobody waits for it any more, and nothing has begun: the next try, if any, runs it.
+    if ((verdict.kind === "run" || verdict.kind === "rerun") && waiting.aborted) return inProgress();
+    return this.#obey(verdict, arrival, undefined);
+  }
+
   /** @param joined - the run that the try met, if it met one. */
-  #obey(verdict: Verdict, arrival: Arrival, joined: Run | undefined): Promise<Answer> | Answer {
+  #obey(verdict: Verdict, arrival: Arrival, joined: Run | undefined): Soon<Answer> {
     const { definition, waiting, call } = arrival.attempt;
     if ("skipped" in verdict && verdict.skipped) {
       this.#options.log.info("a request was not compared with its first try: their schemas differ", {
@@ -200,7 +237,7 @@ class StoredJournal implements Journal {
     }
   }
 
-  #begin(arrival: Arrival, mayHaveRun: boolean): Promise<Answer> {
+  #begin(arrival: Arrival, mayHaveRun: boolean): Soon<Answer> {
     const { attempt, key } = arrival;
     const lane = attempt.call.lane;
     const { space } = attempt.caller;
@@ -208,93 +245,25 @@ class StoredJournal implements Journal {
     const effects = this.#effects(attempt.definition, mayHaveRun, (decide) =>
       this.#options.store.commit(this.#claim(arrival), decide),
     );
-    return this.#carryOut(arrival, key, effects, {
+    return this.#runs.start({
+      attempt,
+      work: arrival.work,
+      request: arrival.request,
+      key,
+      effects,
       mayHaveRun,
       keep: (ending) =>
-        this.#keeping.keep({ ...arrival, claim: () => this.#claim(arrival), ending, effects }),
+        this.#keeping.keep({
+          attempt,
+          request: arrival.request,
+          claim: () => this.#claim(arrival),
+          ending,
+          effects,
+        }),
       left: () => {
         if (lane !== undefined) this.#settled.leave(space, lane.lane);
       },
     });
-  }
-
-  /** Starts a run, and gives the wait for it of the try that began it. */
-  #carryOut(
-    { attempt, work, request }: Pick<Arrival, "attempt" | "work" | "request">,
-    key: string,
-    effects: RunEffects,
-    how: {
-      readonly mayHaveRun: boolean;
-      readonly keep: (ending: Ending) => Promise<MakeAnswer>;
-      readonly left: () => void;
-    },
-  ): Promise<Answer> {
-    const { clock, log } = this.#options;
-    const { definition, call } = attempt;
-    const handlerMs = definition.handlerMostMs ?? this.#options.handlerMostMs ?? constants.handlerMostMs;
-    const run = new Run(request, clock, handlerMs, () => {
-      log.warn("a handler is over its limit", { method: request.method, call: shortId(call.id), handlerMs });
-    });
-    this.#runs.set(key, run);
-    const answer = run.wait(true, attempt.waiting);
-    const end = (makeAnswer: MakeAnswer): void => {
-      this.#runs.delete(key);
-      how.left();
-      run.end((first) => {
-        try {
-          return makeAnswer(first);
-        } catch (error) {
-          return this.#failed(attempt, error);
-        }
-      });
-      if (this.#runs.size > 0) return;
-      for (const resolve of this.#idle.splice(0)) resolve();
-    };
-    const { mayHaveRun } = how;
-    this.#handle(attempt, work, run, effects, mayHaveRun)
-      .then(how.keep)
-      .then(end, (error: unknown) => end(() => this.#failed(attempt, error)));
-    return answer;
-  }
-
-  async #handle(
-    attempt: Attempt,
-    work: Work,
-    run: Run,
-    effects: RunEffects,
-    mayHaveRun: boolean,
-  ): Promise<Ending> {
-    const { limits, log } = this.#options;
-    const { definition } = attempt;
-    const fields = { method: run.request.method, call: shortId(attempt.call.id) };
-    let reply: Message | undefined;
-    let ending: Ending;
-    try {
-      const running: Running = {
-        get signal() {
-          return run.signal;
-        },
-        mayHaveRun,
-        begin: () => effects.begin(),
-        transaction: (write) => effects.transaction(write),
-      };
-      reply = await work(running);
-      ending = endingOfReply(definition, reply, limits);
-    } catch (error) {
-      ending = endingOfThrow(error, limits, effects.refusal);
-    }
-    await effects.settled();
-    run.handlerEnded();
-    const { standing } = effects;
-    if (standing.kind === "committed" && standing.reply !== reply) {
-      log.error("a handler did not return what its transaction resolved with; that is what was kept", fields);
-    }
-    if (ending.kind === "fault" && ending.cause !== undefined) {
-      log.error("a handler failed", { ...fields, error: ending.cause });
-    } else if (ending.kind === "settled" && ending.notKept !== undefined) {
-      log.error("a command ran, and its reply could not be kept", { ...fields, error: ending.notKept });
-    }
-    return ending;
   }
 
   #effects(definition: CommandDefinition, started: boolean, commit: RunEffectsParts["commit"]): RunEffects {
@@ -333,7 +302,7 @@ class StoredJournal implements Journal {
   }
 
   /** A command that its client sends once: a copy is refused, and nothing outlives the process. */
-  #runAtMostOnce(attempt: Attempt, work: Work, key: string): Promise<Answer> | Answer {
+  #runAtMostOnce(attempt: Attempt, work: Work, key: string): Soon<Answer> {
     const { clock } = this.#options;
     const { definition } = attempt;
     if (this.#broken) return unavailable();
@@ -342,15 +311,16 @@ class StoredJournal implements Journal {
     }
     const request = { method: methodName(definition), fingerprint: noPrint };
     const effects = this.unkept(definition);
-    const keep = async (ending: Ending): Promise<MakeAnswer> => {
+    const keep = (ending: Ending): MakeAnswer => {
       const { standing } = effects;
       if (standing.kind === "committed") return told(definition, standing.ending);
       return ending.kind === "fault"
         ? () => ({ mark: "unknown", repeat: false, result: { error: ending.error } })
         : () => answerOf(definition, ending.told, false, ending.metadata);
     };
-    const how = { mayHaveRun: false, keep, left: () => undefined };
-    return this.#carryOut({ attempt, work, request }, `at most once ${key}`, effects, how);
+    const left = (): void => undefined;
+    const name = `at most once ${key}`;
+    return this.#runs.start({ attempt, work, request, key: name, effects, mayHaveRun: false, keep, left });
   }
 
   /** What should never happen still gets an answer, and a line in the log. */

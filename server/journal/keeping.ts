@@ -7,7 +7,8 @@
  */
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
-import type { Claim, Entry, Store } from "../store/store.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
+import type { Claim, Committed, Entry, Store } from "../store/store.ts";
 import type { Attempt } from "./answer.ts";
 import { type Compared, compareRequests } from "./fingerprint.ts";
 import { answerOf, type Ending, type SettledEnding } from "./outcome.ts";
@@ -43,7 +44,7 @@ export class Keeping {
   }
 
   /** Makes an outcome durable, or keeps nothing, so that the ID is free for the next try. */
-  async keep(run: EndedRun): Promise<MakeAnswer> {
+  keep(run: EndedRun): Soon<MakeAnswer> {
     const { ending, effects } = run;
     const { definition } = run.attempt;
     const { standing } = effects;
@@ -62,17 +63,25 @@ export class Keeping {
     }
   }
 
-  async #keepNow(run: EndedRun, ending: SettledEnding): Promise<MakeAnswer> {
+  #keepNow(run: EndedRun, ending: SettledEnding): Soon<MakeAnswer> {
     const { store, isBroken, writeFailed } = this.#parts;
     if (isBroken()) return unavailable;
     this.#warnOnce(run, ending);
-    try {
-      const committed = await store.commit(run.claim(), () => ending.outcome);
-      return committed.kind === "kept" ? told(run.attempt.definition, ending) : taken(run, committed.entry);
-    } catch (error) {
+    const committed = (its: Committed): MakeAnswer =>
+      its.kind === "kept" ? told(run.attempt.definition, ending) : taken(run, its.entry);
+    const failed = (error: unknown): MakeAnswer => {
       writeFailed(error);
       return unavailable;
+    };
+    const { atOnce } = store;
+    if (atOnce === undefined) return store.commit(run.claim(), () => ending.outcome).then(committed, failed);
+    let its: Committed;
+    try {
+      its = atOnce.keep(run.claim(), ending.outcome);
+    } catch (error) {
+      return failed(error);
     }
+    return committed(its);
   }
 
   /**
@@ -124,5 +133,9 @@ function taken({ attempt, request }: EndedRun, entry: Entry): MakeAnswer {
 
 /** The answers of a run whose outcome is kept: a first one and repeats of it, made from the same bytes. */
 export function told(definition: CommandDefinition, ending: SettledEnding): MakeAnswer {
-  return (first) => answerOf(definition, ending.told, !first, first ? ending.metadata : undefined);
+  return (first) => {
+    const { reply } = ending;
+    if (first && reply !== undefined) return { mark: "ran", repeat: false, result: { reply } };
+    return answerOf(definition, ending.told, !first, first ? ending.metadata : undefined);
+  };
 }

@@ -23,6 +23,8 @@ export interface SettledEnding {
   readonly outcome: Outcome;
   /** What the tries that wait are told; more than `outcome` when only a marker is kept. */
   readonly told: Outcome;
+  /** The reply, read back from what is kept: for the first answer, and no other. */
+  readonly reply?: Message;
   /** Headers of the handler's error, for the first answer alone. */
   readonly metadata: Headers | undefined;
   /** What the log should hear: the effect stands, but its reply could not be kept. */
@@ -47,17 +49,18 @@ const marker: Outcome = { kind: "marker" };
 
 /** The end of a handler that returned. Its effect stands, so whatever is wrong with the reply, it ran. */
 export function endingOfReply(definition: CommandDefinition, reply: Message, limits: KeptLimits): Ending {
-  let bytes: Uint8Array;
+  let kept: KeptReply;
   try {
-    bytes = bytesOf(definition, reply);
+    kept = keptReply(definition, reply);
   } catch (error) {
     return { kind: "settled", outcome: marker, told: marker, metadata: undefined, notKept: error };
   }
-  if (definition.keep !== "marker" && bytes.length > limits.keptReplyBytesMost) {
-    const notKept = new RangeError(sizeText(bytes.length, limits));
+  const { length } = kept.bytes;
+  if (definition.keep !== "marker" && length > limits.keptReplyBytesMost) {
+    const notKept = new RangeError(sizeText(length, limits));
     return { kind: "settled", outcome: marker, told: marker, metadata: undefined, notKept };
   }
-  return endingOfBytes(definition, bytes);
+  return endingOfKept(definition, kept);
 }
 
 /**
@@ -71,28 +74,34 @@ export function endingInTransaction(
   reply: Message,
   limits: KeptLimits,
 ): SettledEnding {
-  const bytes = bytesOf(definition, reply);
-  if (definition.keep !== "marker" && bytes.length > limits.keptReplyBytesMost) {
-    throw serverError("REPLY_TOO_LARGE", `${sizeText(bytes.length, limits)}, so the command was rolled back`);
+  const kept = keptReply(definition, reply);
+  const { length } = kept.bytes;
+  if (definition.keep !== "marker" && length > limits.keptReplyBytesMost) {
+    throw serverError("REPLY_TOO_LARGE", `${sizeText(length, limits)}, so the command was rolled back`);
   }
-  return endingOfBytes(definition, bytes);
+  return endingOfKept(definition, kept);
 }
 
-function bytesOf(definition: CommandDefinition, reply: Message): Uint8Array {
+/** A reply as it is kept, and read back from that. */
+interface KeptReply {
+  readonly bytes: Uint8Array;
+  readonly reply: Message;
+}
+
+function keptReply(definition: CommandDefinition, reply: Message): KeptReply {
   const bytes = toBinary(definition.method.output, reply);
   // Not all that can be written can be read back, such as a message that is nested too deep.
-  fromBinary(definition.method.output, bytes);
-  return bytes;
+  return { bytes, reply: fromBinary(definition.method.output, bytes) };
 }
 
 function sizeText(bytesCount: number, limits: KeptLimits): string {
   return `the reply has ${bytesCount} bytes, ${limits.keptReplyBytesMost} are kept at most`;
 }
 
-function endingOfBytes(definition: CommandDefinition, reply: Uint8Array): SettledEnding {
-  const told: Outcome = { kind: "ran", reply };
+function endingOfKept(definition: CommandDefinition, { bytes, reply }: KeptReply): SettledEnding {
+  const told: Outcome = { kind: "ran", reply: bytes };
   const outcome = definition.keep === "marker" ? marker : told;
-  return { kind: "settled", outcome, told, metadata: undefined, notKept: undefined };
+  return { kind: "settled", outcome, told, reply, metadata: undefined, notKept: undefined };
 }
 
 /**

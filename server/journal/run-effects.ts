@@ -12,6 +12,7 @@ import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import { reasonFrom } from "../../runtime/base/errors.ts";
 import { ConnectError } from "@connectrpc/connect";
 import type { Limits } from "../../runtime/base/limits.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
 import type { Committed, Entry, Outcome, Store } from "../store/store.ts";
 import type { Running } from "./answer.ts";
 import { endingInTransaction, type SettledEnding } from "./outcome.ts";
@@ -29,6 +30,9 @@ export type Standing =
   | { readonly kind: "taken"; readonly entry: Entry }
   /** Nobody can say: the store did not answer. */
   | { readonly kind: "failed" };
+
+const free: Standing = { kind: "free" };
+const started: Standing = { kind: "started" };
 
 type Decide = (tx: unknown) => Outcome | undefined | Promise<Outcome | undefined>;
 
@@ -48,13 +52,13 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
   readonly #parts: RunEffectsParts;
   #standing: Standing;
   #used = false;
-  #underWay: Promise<unknown> = Promise.resolve();
+  #underWay: Promise<unknown> | undefined;
   /** The journal's own refusal that rolled the transaction back. */
   #refusal: unknown;
 
   constructor(parts: RunEffectsParts) {
     this.#parts = parts;
-    this.#standing = { kind: parts.started ? "started" : "free" };
+    this.#standing = parts.started ? started : free;
   }
 
   get standing(): Standing {
@@ -69,9 +73,9 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
     return this.#refusal;
   }
 
-  async begin(): Promise<void> {
-    if (this.#parts.definition.effects !== "external" || this.#standing.kind !== "free") return;
-    await this.#commit(
+  begin(): Soon<void> {
+    if (this.#parts.definition.effects !== "external" || this.#standing.kind !== "free") return undefined;
+    return this.#commit(
       () => ({ kind: "started" }),
       () => ({ kind: "started" }),
     );
@@ -86,13 +90,16 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
     }
     this.#used = true;
     const transaction = this.#transact(write);
-    this.#underWay = transaction.catch(() => undefined);
+    const over = (): void => {
+      this.#underWay = undefined;
+    };
+    this.#underWay = transaction.then(over, over);
     return transaction;
   }
 
-  /** Resolves when no transaction is under way, also one that the handler has not waited for. */
-  async settled(): Promise<void> {
-    await this.#underWay;
+  /** A promise while a transaction is under way, also one that the handler has not waited for. */
+  settled(): Soon<unknown> {
+    return this.#underWay;
   }
 
   /** The claim goes: nothing has happened, and the key is free. Rejects when the store did not do it. */

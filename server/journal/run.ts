@@ -5,8 +5,8 @@
  * Source: design "The journal"; reliability decisions D4, D10.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { Clock, Timer } from "../../runtime/base/clock.ts";
 import { waitersPerCallMost } from "../../runtime/base/constants.ts";
+import { LateSignal, type Stop } from "../../runtime/base/late-signal.ts";
 import type { Answer } from "./answer.ts";
 import type { Compared } from "./fingerprint.ts";
 import { inProgress, refusal } from "./own-answers.ts";
@@ -22,43 +22,41 @@ export type MakeAnswer = (first: boolean) => Answer;
 export class Run {
   /** What the run is for, compared with what later tries ask for. */
   readonly request: Compared;
-  /** Made when somebody looks at the signal. */
-  #controller: AbortController | undefined;
-  #aborted: ConnectError | undefined;
-  readonly #limit: Timer;
+  readonly #handlerMs: number;
+  readonly #onLimit: () => void;
+  readonly #stop = new LateSignal();
   /** The oldest first. */
   readonly #waiters = new Set<Waiter>();
+  /** Ms of the monotonic clock at which the handler is over its limit; undefined once it has ended. */
+  dueAt: number | undefined;
 
   /** @param onLimit - called when the handler has not ended after `handlerMs`; its signal is aborted then. */
-  constructor(request: Compared, clock: Clock, handlerMs: number, onLimit: () => void) {
+  constructor(request: Compared, now: number, handlerMs: number, onLimit: () => void) {
     this.request = request;
-    this.#limit = clock.timer(
-      handlerMs,
-      () => {
-        onLimit();
-        const text = `the handler's limit of ${handlerMs} ms is over; its outcome counts when it ends`;
-        this.abort(new ConnectError(text, Code.DeadlineExceeded));
-      },
-      { background: true },
-    );
+    this.dueAt = now + handlerMs;
+    this.#handlerMs = handlerMs;
+    this.#onLimit = onLimit;
   }
 
   /** The handler's signal. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted);
-    }
-    return this.#controller.signal;
+    return this.#stop.signal;
   }
 
   abort(reason: ConnectError): void {
-    this.#aborted ??= reason;
-    this.#controller?.abort(reason);
+    this.#stop.abort(reason);
+  }
+
+  /** `dueAt` has come: the handler is told, and goes on as long as it likes. */
+  late(): void {
+    this.dueAt = undefined;
+    this.#onLimit();
+    const text = `the handler's limit of ${this.#handlerMs} ms is over; its outcome counts when it ends`;
+    this.abort(new ConnectError(text, Code.DeadlineExceeded));
   }
 
   /** Waits for the outcome until `waiting` aborts or newer tries need the place. */
-  wait(first: boolean, waiting: AbortSignal): Promise<Answer> {
+  wait(first: boolean, waiting: Stop): Promise<Answer> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
         first,
@@ -74,7 +72,7 @@ export class Run {
         stopWaiting();
         return;
       }
-      waiting.addEventListener("abort", stopWaiting, { once: true });
+      waiting.addEventListener("abort", stopWaiting);
       for (const oldest of this.#waiters) {
         if (this.#waiters.size <= waitersPerCallMost) break;
         oldest.end(refusal("SUPERSEDED"));
@@ -84,7 +82,7 @@ export class Run {
 
   /** The handler has ended: its signal aborts no more, though its outcome may still be on its way to disk. */
   handlerEnded(): void {
-    this.#limit.cancel();
+    this.dueAt = undefined;
   }
 
   /** The outcome is durable, or there is none: everybody who waits gets an answer of their own. */

@@ -22,7 +22,17 @@ import { systemRandom } from "../../runtime/base/random.ts";
 import { memoryFences } from "./memory-fences.ts";
 import { memoryLanes } from "./memory-lanes.ts";
 import { memorySessions } from "./memory-sessions.ts";
-import { type CallKey, type Entry, type Outcome, type Store, StoreError } from "./store.ts";
+import {
+  type CallKey,
+  type Claim,
+  type Committed,
+  type Entry,
+  type Found,
+  type Outcome,
+  type Store,
+  type StoreAtOnce,
+  StoreError,
+} from "./store.ts";
 
 export interface MemoryStoreOptions {
   /** Default: the system's. */
@@ -60,6 +70,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store<undefined> 
   return new MemoryStore(options);
 }
 
+const kept: Committed = { kind: "kept" };
+
 interface Usage {
   bytes: number;
   /** In the order in which the calls ended. */
@@ -80,6 +92,14 @@ class MemoryStore implements Store<undefined> {
   readonly #usages = new Map<string, Usage>();
   #bytes = 0;
   #closed = false;
+  readonly #atOnce: StoreAtOnce = {
+    find: (key, lane) => this.#find(key, lane),
+    keep: (claim, outcome) => {
+      this.#assertOpen();
+      const key = keyText(claim);
+      return this.#taken(key) ?? this.#put(key, claim, outcome);
+    },
+  };
 
   constructor(options: MemoryStoreOptions) {
     const random = options.random ?? systemRandom;
@@ -103,7 +123,15 @@ class MemoryStore implements Store<undefined> {
     });
   }
 
+  get atOnce(): StoreAtOnce {
+    return this.#atOnce;
+  }
+
   async find(key: CallKey, lane: string | undefined): ReturnType<Store["find"]> {
+    return this.#find(key, lane);
+  }
+
+  #find(key: CallKey, lane: string | undefined): Found {
     this.#assertOpen();
     return {
       kept: this.#entries.get(keyText(key)),
@@ -119,26 +147,28 @@ class MemoryStore implements Store<undefined> {
   ): ReturnType<Store["commit"]> {
     this.#assertOpen();
     const key = keyText(claim);
-    const taken = this.#entries.get(key);
-    if (taken !== undefined && taken.outcome.kind !== "started") return { kind: "taken", entry: taken };
-    const outcome = await decide(undefined);
+    const taken = this.#taken(key);
+    return taken ?? this.#put(key, claim, await decide(undefined));
+  }
+
+  #taken(key: string): Committed | undefined {
+    const entry = this.#entries.get(key);
+    return entry === undefined || entry.outcome.kind === "started" ? undefined : { kind: "taken", entry };
+  }
+
+  #put(key: string, claim: Claim, outcome: Outcome | undefined): Committed {
     this.#assertOpen();
     this.#drop(key);
-    if (outcome === undefined) return { kind: "kept" };
-    const { settled, ...rest } = claim;
-    const entry: Entry = { ...rest, outcome, endedAtMs: this.#clock.now() };
-    this.#keep(entry);
-    if (entry.seat !== undefined) {
-      const passed = this.#lanes.advance(entry.space, entry.seat, {
-        settled,
-        nowMs: entry.endedAtMs,
-        firstSentMs: entry.firstSentMs ?? 0,
-        key,
-      });
-      for (const one of passed) this.#drop(one);
+    if (outcome === undefined) return kept;
+    const { space, id, quota, method, fingerprint, seat, settled, firstSentMs } = claim;
+    const endedAtMs = this.#clock.now();
+    this.#keep(key, { space, id, quota, method, fingerprint, seat, firstSentMs, outcome, endedAtMs });
+    if (seat !== undefined) {
+      const call = { settled, nowMs: endedAtMs, firstSentMs: firstSentMs ?? 0, key };
+      for (const passed of this.#lanes.advance(space, seat, call)) this.#drop(passed);
     }
-    this.#makeRoom(entry.quota);
-    return { kind: "kept" };
+    this.#makeRoom(quota);
+    return kept;
   }
 
   async write<T>(work: (tx: undefined) => T | Promise<T>): Promise<T> {
@@ -172,8 +202,7 @@ class MemoryStore implements Store<undefined> {
     if (this.#closed) throw new StoreError("the store is closed", false);
   }
 
-  #keep(entry: Entry): void {
-    const key = keyText(entry);
+  #keep(key: string, entry: Entry): void {
     this.#entries.set(key, entry);
     let usage = this.#usages.get(entry.quota);
     if (usage === undefined) {
@@ -181,8 +210,9 @@ class MemoryStore implements Store<undefined> {
       this.#usages.set(entry.quota, usage);
     }
     usage.keys.add(key);
-    usage.bytes += sizeOf(entry);
-    this.#bytes += sizeOf(entry);
+    const bytes = sizeOf(entry);
+    usage.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   #drop(key: string): Entry | undefined {
@@ -191,8 +221,9 @@ class MemoryStore implements Store<undefined> {
     if (entry === undefined || usage === undefined) return undefined;
     this.#entries.delete(key);
     usage.keys.delete(key);
-    usage.bytes -= sizeOf(entry);
-    this.#bytes -= sizeOf(entry);
+    const bytes = sizeOf(entry);
+    usage.bytes -= bytes;
+    this.#bytes -= bytes;
     if (usage.keys.size === 0) this.#usages.delete(entry.quota);
     return entry;
   }

@@ -136,6 +136,8 @@ export interface Store<Tx = unknown> {
   readonly facts: StoreFacts;
   /** Sessions that began and have not ended. */
   readonly sessions: KeptSessions<Tx>;
+  /** What a store that is all in memory also does at once. Absent: it has promises alone. */
+  readonly atOnce?: StoreAtOnce;
   /**
    * What is known of a key. The journal asks for one key at a time, and for none that it is running, so a
    * store need not guard an answer against a later write of the same process.
@@ -173,6 +175,13 @@ export interface Store<Tx = unknown> {
   purge(countMost: number): Promise<number>;
   /** Ends it. What was asked before is finished first; what is asked afterwards rejects. Twice is once. */
   close(): Promise<void>;
+}
+
+/** A store without promises: the same as {@link Store.find} and {@link Store.commit}, and throws where those reject. */
+export interface StoreAtOnce {
+  find(key: CallKey, lane: string | undefined, quota?: string): Found;
+  /** Keeps an outcome that nothing else is written with. */
+  keep(claim: Claim, outcome: Outcome): Committed;
 }
 
 /** A store could not do what was asked. */

@@ -13,13 +13,16 @@ import {
   type ServerMessage,
   type Stamp,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
-import type { Clock, Timer } from "../../runtime/base/clock.ts";
+import type { Clock } from "../../runtime/base/clock.ts";
 import { inFlightCountMost } from "../../runtime/base/constants.ts";
 import type { UnaryDefinition } from "../../runtime/base/definition.ts";
+import { LateSignal, type Stop } from "../../runtime/base/late-signal.ts";
 import { liveError } from "../../runtime/base/live-reasons.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Mark as MarkName } from "../../runtime/base/reasons.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
+import { SharedTimer } from "../../runtime/base/shared-timer.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
 import { type CallHeader, isId } from "../../runtime/call/headers.ts";
 import { linkMarks } from "../../runtime/call/link-fields.ts";
 import { messageIn, payloadBytes, payloadOf } from "../../runtime/wire/packet.ts";
@@ -49,6 +52,8 @@ export interface WireCall {
   /** Ms of the monotonic clock at which the caller stops waiting; undefined: never. */
   readonly deadline: number | undefined;
   /** Aborts when nobody waits any more. */
+  readonly stop: Stop;
+  /** The same for who needs an AbortSignal. */
   readonly signal: AbortSignal;
   readonly requestHeader: Headers;
   readonly responseHeader: Headers;
@@ -65,12 +70,12 @@ export interface WireObjects {
    * @throws ConnectError a protocol fault, for a hold that there never was.
    */
   method(hold: number, name: string): UnaryDefinition | undefined;
-  /** Never rejects. */
-  run(hold: number, name: string, call: WireCall): Promise<WireAnswer>;
+  /** Neither throws nor rejects. */
+  run(hold: number, name: string, call: WireCall): Soon<WireAnswer>;
 }
 
-/** Runs a try. Never rejects. */
-export type RunCall = (call: WireCall) => Promise<WireAnswer>;
+/** Runs a try. Neither throws nor rejects. */
+export type RunCall = (call: WireCall) => Soon<WireAnswer>;
 
 export interface WireCallParts {
   /** The method of a name such as "board.v1.BoardService.Claim". */
@@ -99,14 +104,18 @@ class WireCalls {
   readonly #running = new Map<number, Try>();
   readonly #definitions = new Map<number, UnaryDefinition | undefined>();
   #lastId = 0;
-  /** One timer for the deadlines of all: most calls are answered long before theirs. */
-  #timer: Timer | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
+  readonly #deadlines: SharedTimer<Try>;
 
   constructor(wire: OpenWire, parts: WireCallParts) {
     this.#wire = wire;
     this.#parts = parts;
     this.#objects = parts.objects(wire);
+    this.#deadlines = new SharedTimer(
+      parts.clock,
+      () => this.#running.values(),
+      (made) => made.stop.abort(new ConnectError("the call's deadline is over", Code.DeadlineExceeded)),
+      { background: true },
+    );
   }
 
   begin(call: Call): void {
@@ -122,12 +131,16 @@ class WireCalls {
       this.#refuse(call.id, definition, error);
       return;
     }
-    this.#running.set(call.id, made);
     this.#wire.begin();
-    this.#watch(made.deadline);
-    // Never rejects; a promise of its own for each would be one more for every call.
     const answer = hold === 0 ? this.#parts.run(made) : this.#objects.run(hold, this.#nameOf(call), made);
-    void answer.then(made.answered);
+    if (answer instanceof Promise) {
+      this.#running.set(call.id, made);
+      this.#deadlines.watch(made.deadline);
+      void answer.then((its) => this.#answer(made, its));
+      return;
+    }
+    this.#wire.end.send(this.#resultOf(made, answer));
+    this.#wire.done();
   }
 
   /** Nobody waits for it: a command goes on, and is not answered. */
@@ -135,13 +148,13 @@ class WireCalls {
     const made = this.#running.get(id);
     if (made === undefined) return;
     this.#forget(made);
-    made.abort(new ConnectError("the client waits no longer", Code.Canceled));
+    made.stop.abort(new ConnectError("the client waits no longer", Code.Canceled));
   }
 
   close(): void {
-    this.#timer?.cancel();
+    this.#deadlines.rest();
     for (const made of this.#running.values())
-      made.abort(new ConnectError("the wire is closed", Code.Canceled));
+      made.stop.abort(new ConnectError("the wire is closed", Code.Canceled));
     this.#running.clear();
   }
 
@@ -172,9 +185,7 @@ class WireCalls {
     const stamp = command && call.stamp !== undefined ? callOf(call.stamp, this.#wire.guest.link) : undefined;
     if (call.headers.length > 0) assertHeaders(call.headers);
     const request = messageIn(this.#wire.end.codec, definition.method.input, call.request);
-    return new Try(this.#wire, definition, request, call, stamp, deadline, (made, answer) =>
-      this.#answer(made, answer),
-    );
+    return new Try(this.#wire, definition, request, call, stamp, deadline);
   }
 
   #answer(made: Try, answer: WireAnswer): void {
@@ -223,27 +234,6 @@ class WireCalls {
     this.#running.delete(made.id);
     this.#wire.done();
   }
-
-  #watch(deadline: number | undefined): void {
-    if (deadline === undefined || deadline >= this.#timerAt) return;
-    this.#timer?.cancel();
-    this.#timerAt = deadline;
-    const { clock } = this.#parts;
-    this.#timer = clock.timer(deadline - clock.monotonic(), () => this.#late(), { background: true });
-  }
-
-  #late(): void {
-    const now = this.#parts.clock.monotonic();
-    this.#timerAt = Number.POSITIVE_INFINITY;
-    let next: number | undefined;
-    for (const made of this.#running.values()) {
-      if (made.deadline === undefined) continue;
-      if (made.deadline <= now) {
-        made.abort(new ConnectError("the call's deadline is over", Code.DeadlineExceeded));
-      } else next = Math.min(next ?? Number.POSITIVE_INFINITY, made.deadline);
-    }
-    this.#watch(next);
-  }
 }
 
 /** One try under way. What most handlers never look at is made when somebody does. */
@@ -256,11 +246,9 @@ class Try implements WireCall {
   readonly expectedTag: string | undefined;
   readonly anon: string | undefined;
   readonly deadline: number | undefined;
-  readonly answered: (answer: WireAnswer) => void;
+  readonly stop = new LateSignal();
   tag: string | undefined;
   readonly #headers: readonly Header[];
-  #stop: AbortController | undefined;
-  #stopped: Error | undefined;
   #requestHeader: Headers | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
@@ -272,7 +260,6 @@ class Try implements WireCall {
     call: Call,
     header: CallHeader | undefined,
     deadline: number | undefined,
-    answered: (made: Try, answer: WireAnswer) => void,
   ) {
     this.id = call.id;
     this.wire = wire;
@@ -283,15 +270,14 @@ class Try implements WireCall {
     this.anon = textOf(call.stamp?.anon);
     this.deadline = deadline;
     this.#headers = call.headers;
-    this.answered = (answer) => answered(this, answer);
+  }
+
+  get dueAt(): number | undefined {
+    return this.deadline;
   }
 
   get signal(): AbortSignal {
-    if (this.#stop === undefined) {
-      this.#stop = new AbortController();
-      if (this.#stopped !== undefined) this.#stop.abort(this.#stopped);
-    }
-    return this.#stop.signal;
+    return this.stop.signal;
   }
 
   get requestHeader(): Headers {
@@ -318,11 +304,6 @@ class Try implements WireCall {
 
   get setTrailer(): Headers | undefined {
     return this.#responseTrailer;
-  }
-
-  abort(reason: Error): void {
-    this.#stopped ??= reason;
-    this.#stop?.abort(reason);
   }
 }
 
