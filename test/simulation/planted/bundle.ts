@@ -2,7 +2,7 @@
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "esbuild";
-import type { Breakage } from "./breakages.ts";
+import type { Breakage } from "./breakage.ts";
 
 /** Makes a folder one in which a bundle finds its packages. */
 export function prepareFolder(root: string, folder: string): void {

@@ -1,14 +1,15 @@
 // Breaks the sources in one place after the other, and looks for a seed that finds it:
-// `npm run sim:planted -- [--seeds N] [--only TEXT]… [--open] [--jobs N] [--minutes N] [--write]`.
+// `npm run sim:planted -- [--seeds N] [--only TEXT]… [--open] [--jobs N] [--minutes N] [--each SECONDS] [--write]`.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { drawPlan, type Plan } from "../plan.ts";
-import { type Breakage, breakages } from "./breakages.ts";
+import type { Breakage } from "./breakage.ts";
+import { breakages } from "./breakages.ts";
 import { bundle, prepareFolder } from "./bundle.ts";
-import { type Finding, search } from "./search.ts";
+import { search, type Searched } from "./search.ts";
 import { isFound, type TableRow, writeTable } from "./table.ts";
 
 const { values } = parseArgs({
@@ -17,6 +18,7 @@ const { values } = parseArgs({
     only: { type: "string", multiple: true, default: [""] },
     open: { type: "boolean", default: false },
     jobs: { type: "string", default: "1" },
+    each: { type: "string", default: "36000" },
     minutes: { type: "string", default: "600" },
     write: { type: "boolean", default: false },
   },
@@ -47,34 +49,38 @@ process.exitCode = foundCount === asked.length ? 0 : 1;
 async function work(): Promise<void> {
   for (let next = left.shift(); next !== undefined && performance.now() < endMs; next = left.shift()) {
     const begun = performance.now();
-    const finding = await look(next).catch((error: unknown) => {
+    const { finding, count } = await look(next).catch((error: unknown): Searched => {
       say(String(error));
-      return undefined;
+      return { finding: undefined, count: 0 };
     });
     const told =
-      finding === undefined ? "NOT FOUND" : `seed ${finding.seed} (${finding.rule}: ${finding.text})`;
+      finding === undefined
+        ? `NOT FOUND in ${count} seeds`
+        : `seed ${finding.seed}, the ${count}th (${finding.rule}: ${finding.text})`;
     say(`${next.name}: ${told} in ${Math.round((performance.now() - begun) / 1_000)} s`);
-    rows.push({ breakage: next, finding, seedsMost: seedCount });
+    rows.push({ breakage: next, finding, seedsMost: count });
     // Each at once: all of them take long, and what is known stays known.
     if (values.write) writeTable(page, breakages, rows);
   }
 }
 
-async function look(breakage: Breakage): Promise<Finding | undefined> {
+async function look(breakage: Breakage): Promise<Searched> {
   const number = breakages.indexOf(breakage);
   const file = join(folder, `broken-${number}.mjs`);
   const whole = join(folder, `whole-${number}.mjs`);
   await Promise.all([bundle(root, file, breakage), bundle(root, whole, undefined)]);
   let seeds = inOrder(breakage);
+  let total = 0;
   for (;;) {
-    const finding = await search(file, seeds);
-    if (finding === undefined) return undefined;
+    const { finding, count } = await search(file, seeds, Number(values.each) * 1_000);
+    total += count;
+    if (finding === undefined) return { finding, count: total };
     // What the sources find whole, too, says nothing of the breakage.
-    const also = await search(whole, [finding.seed]);
-    if (also === undefined) return finding;
+    const also = (await search(whole, [finding.seed])).finding;
+    if (also === undefined) return { finding, count: total };
     say(`seed ${finding.seed} breaks a promise without a breakage: ${also.rule}: ${also.text}`);
     seeds = seeds.slice(seeds.indexOf(finding.seed) + 1);
-    if (seeds.length === 0) return undefined;
+    if (seeds.length === 0) return { finding: undefined, count: total };
   }
 }
 

@@ -11,20 +11,30 @@ export interface Finding {
   readonly text: string;
 }
 
-/** The first of the seeds that breaks a promise in the bundle; undefined: none of them. */
-export function search(file: string, seeds: readonly number[]): Promise<Finding | undefined> {
+/** What a search has come to. */
+export interface Searched {
+  /** The first that breaks a promise; undefined: none did. */
+  readonly finding: Finding | undefined;
+  /** Seeds that were run. */
+  readonly count: number;
+}
+
+/** Runs a bundle's seeds until one breaks a promise, or so many ms are over. */
+export function search(file: string, seeds: readonly number[], msMost = Infinity): Promise<Searched> {
+  const endMs = performance.now() + msMost;
   return new Promise((resolve) => {
     const child = fork(file, [], {
       execArgv: ["--enable-source-maps"],
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
     let seed = seeds[0] ?? 0;
+    let count = 0;
     let timer: NodeJS.Timeout | undefined;
     const end = (finding: Finding | undefined): void => {
       clearTimeout(timer);
       child.removeAllListeners();
       child.kill("SIGKILL");
-      resolve(finding);
+      resolve({ finding, count });
     };
     const watch = (): void => {
       clearTimeout(timer);
@@ -33,7 +43,9 @@ export function search(file: string, seeds: readonly number[]): Promise<Finding 
     child.on("message", (answer: SearchAnswer) => {
       if (answer.kind === "begins") {
         seed = answer.seed;
-        watch();
+        count += 1;
+        if (performance.now() > endMs) end(undefined);
+        else watch();
       } else end(answer.kind === "found" ? answer : undefined);
     });
     child.on("exit", (code) => end({ seed, rule: "it stopped", text: `its process ended with ${code}` }));

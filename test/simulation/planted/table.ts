@@ -1,6 +1,6 @@
 /** The table of planted breakages in docs/simulation.md. */
 import { readFileSync, writeFileSync } from "node:fs";
-import type { Breakage } from "./breakages.ts";
+import type { Breakage } from "./breakage.ts";
 import type { Finding } from "./search.ts";
 
 const start = "<!-- planted-table -->";

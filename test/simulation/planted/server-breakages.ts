@@ -1,0 +1,159 @@
+/** Breakages of the journal and of what it keeps. */
+import type { Breakage } from "./breakage.ts";
+import { all, durable, failingDisk, incident, memory, ops, rate, slowDisk, slowReads } from "./worlds.ts";
+
+export const journal: readonly Breakage[] = [
+  {
+    name: "a refusal is not kept",
+    file: "server/journal/keeping.ts",
+    from: "        return this.#keepNow(run, ending);",
+    to: '        if (ending.outcome.kind === "refused") return told(definition, ending);\n        return this.#keepNow(run, ending);',
+  },
+  {
+    name: "a reply goes out before its commit",
+    file: "server/journal/keeping.ts",
+    from: "      const committed = await store.commit(run.claim(), () => ending.outcome);\n      return committed",
+    to: '      store.commit(run.claim(), () => ending.outcome).catch(() => undefined);\n      const committed = { kind: "kept" as const };\n      return committed',
+    where: all(slowDisk, durable, ops(3, "pay"), incident("crash")),
+  },
+  {
+    name: "a failed commit is told as run",
+    file: "server/journal/keeping.ts",
+    from: "      writeFailed(error);\n      return unavailable;",
+    to: "      writeFailed(error);\n      return told(run.attempt.definition, ending);",
+    where: all(failingDisk, ops(2, "pay")),
+  },
+  {
+    name: "a handler begins before its claim is durable",
+    file: "server/journal/run-effects.ts",
+    from: '    await this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    );',
+    to: '    const claimed = this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    );\n    claimed.catch(() => undefined);\n    await Promise.resolve();',
+    where: all(slowDisk, ops(3, "pay"), incident("crash")),
+  },
+  {
+    name: "a running call is not joined",
+    file: "server/journal/journal.ts",
+    from: "    this.#runs.set(key, run);\n    const answer",
+    to: "    this.#runs.set(`${key} ${this.#runs.size}`, run);\n    const answer",
+  },
+  {
+    name: "two tries of a key look at the store at once",
+    file: "server/journal/journal.ts",
+    from: "      if (look === undefined) return this.#look(arrival);\n      await look;",
+    to: "      return this.#look(arrival);\n      await look;",
+    where: all(slowReads, ops(3, "pay"), rate("twin", 0.1)),
+  },
+  {
+    name: "a run ends in memory before it is kept",
+    file: "server/journal/journal.ts",
+    from: "    this.#handle(attempt, work, run, effects, mayHaveRun)\n      .then(how.keep)",
+    to: "    this.#handle(attempt, work, run, effects, mayHaveRun)\n      .then((ending) => (this.#runs.delete(key), how.keep(ending)))",
+    where: all(slowDisk, ops(3, "pay"), rate("twin")),
+  },
+  {
+    name: "what clients say is settled while calls run is not heard",
+    file: "server/journal/journal.ts",
+    from: "Math.max(found.watermark, told)",
+    to: "found.watermark",
+    where: all(slowDisk, rate("twin", 0.05), ops(6, "append", "whisper")),
+  },
+  {
+    name: "an unknown run is always run again",
+    file: "server/journal/journal.ts",
+    from: "rerun: attempt.rerun === true,",
+    to: "rerun: true,",
+  },
+  {
+    name: "an unknown run counts as run",
+    file: "server/journal/entry.ts",
+    from: '      return { kind: "refuse", reason: "OUTCOME_UNKNOWN" };',
+    to: '      return { kind: "run" };',
+    where: all(ops(2, "pay"), incident("crash"), durable),
+  },
+  {
+    name: "effects elsewhere have no claim",
+    file: "server/journal/run-effects.ts",
+    from: '    if (this.#parts.definition.effects !== "external" || this.#standing.kind !== "free") return;',
+    to: "    return;",
+    where: all(ops(2, "pay"), incident("crash")),
+  },
+  {
+    name: "a failed run with effects elsewhere is free again",
+    file: "server/journal/keeping.ts",
+    from: '    if (effects.standing.kind === "started" && attempt.rerun !== true) {',
+    to: '    if (effects.standing.kind === "started") await effects.release();\n    if (effects.standing.kind === "started" && attempt.rerun !== true) {',
+    where: all(ops(2, "pay"), ({ handlerFailRate }) => handlerFailRate > 0),
+  },
+  {
+    name: "a copy of what is sent at most once runs",
+    file: "server/journal/tombstones.ts",
+    from: "    if (this.#ends.has(key)) return false;",
+    to: "",
+  },
+  {
+    name: "a copy of a settled call runs",
+    file: "server/journal/entry.ts",
+    from: "      if (facts.seq !== undefined && facts.seq <= state.watermark) {",
+    to: "      if (facts.seq !== undefined && facts.seq < state.watermark) {",
+  },
+  {
+    name: "the signal of a command's handler is its try's",
+    file: "server/dispatch.ts",
+    from: "    const context = createContext(contextParts(guest, parts), carried, run);\n    parts.signs",
+    to: "    const context = createContext(contextParts(guest, parts), carried, carried);\n    parts.signs",
+  },
+  {
+    name: "a handler's fault is kept as a refusal",
+    file: "server/journal/outcome.ts",
+    from: "  if (!isHandlerRefusal(thrown) && thrown !== rolledBack) {",
+    to: "  if (asksForNewTry(thrown) && thrown !== rolledBack) {",
+  },
+  {
+    name: "a sign-in's end is told as a refusal of the journal",
+    file: "server/http/routes.ts",
+    from: "  if (exchange.stop !== undefined) return markOfError(exchange.stop);",
+    to: '  if (exchange.stop !== undefined) return "refused";',
+  },
+];
+
+export const fences: readonly Breakage[] = [
+  {
+    name: "an empty store has no fence",
+    file: "server/store/memory-fences.ts",
+    from: "  let floorMs = startMs;",
+    to: "  let floorMs = Math.min(0, startMs);",
+    where: all(memory, incident("crash")),
+  },
+  {
+    name: "the fence is off by the time of keeping",
+    file: "server/journal/entry.ts",
+    from: "  if (firstSentMs < state.forgottenBeforeMs) {",
+    to: "  if (firstSentMs < state.forgottenBeforeMs - state.keepMs) {",
+    where: all(memory, incident("crash")),
+  },
+  {
+    name: "a call that goes early raises no fence",
+    file: "server/store/memory-store.ts",
+    from: "      if (entry?.firstSentMs !== undefined) this.#fences.raise(entry.space, entry.firstSentMs);\n",
+    to: "",
+    where: all(memory, ({ callsPerCallerMost }) => callsPerCallerMost !== undefined, rate("twin")),
+  },
+  {
+    name: "each try says anew when its call was first sent",
+    file: "runtime/call/stamp.ts",
+    from: "    const at = this.#first?.at ?? now;",
+    to: "    const at = now;\n    this.#firstServerMs = undefined;",
+  },
+  {
+    name: "a call that may have left counts as not sent",
+    file: "runtime/call/call.ts",
+    from: '    if (this.#mayHaveRun || (this.#progress !== "waiting" && !stopped)) return;',
+    to: "    stopped satisfies boolean;",
+  },
+  {
+    name: "what an outbox has sent it does not write down first",
+    file: "runtime/outbox/record.ts",
+    from: "    try {\n      await this.#write();\n    } catch (cause) {",
+    to: "    try {\n      await Promise.resolve();\n    } catch (cause) {",
+  },
+];
