@@ -2,11 +2,13 @@
 import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
+import { MessageChannel } from "node:worker_threads";
 import { WebSocket, WebSocketServer } from "ws";
 import { LinkService } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../../runtime/base/clock.ts";
 import { connectDuplexWire, DuplexWire } from "../../runtime/wire/connect-duplex.ts";
 import { memoryPair } from "../../runtime/wire/memory.ts";
+import { messagePortWire } from "../../runtime/wire/message-port.ts";
 import { opened, webSocketWire } from "../../runtime/wire/websocket.ts";
 import type { Wire } from "../../runtime/wire/wire.ts";
 
@@ -30,6 +32,20 @@ export const memoryPipe: Pipe = {
         const [mine, theirs] = memoryPair();
         accept(theirs);
         return Promise.resolve(mine);
+      },
+      close: () => Promise.resolve(),
+    }),
+};
+
+/** To a thread of Node, a worker or an iframe: both ends of a channel are in this one. */
+export const messagePortPipe: Pipe = {
+  name: "MessagePort",
+  listen: (accept) =>
+    Promise.resolve({
+      open: () => {
+        const { port1, port2 } = new MessageChannel();
+        accept(messagePortWire(port2));
+        return Promise.resolve(messagePortWire(port1));
       },
       close: () => Promise.resolve(),
     }),
@@ -88,6 +104,9 @@ export const connectPipe: Pipe = {
     };
   },
 };
+
+/** All kinds. */
+export const pipes: readonly Pipe[] = [memoryPipe, messagePortPipe, webSocketPipe, connectPipe];
 
 /** What is under way between the two ends of one pipe, and how much went over it. */
 export class Traffic {

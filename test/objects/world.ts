@@ -8,7 +8,7 @@ import type { Log } from "../../runtime/base/log.ts";
 import { createHost, type Host, type HostOptions } from "../../runtime/hold/host.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { connectPipe, memoryPipe, webSocketPipe } from "./pipes.ts";
+import { pipes } from "./pipes.ts";
 import { type RemoteKind, remoteKind } from "./remote-world.ts";
 import { type ServerKind, serverKind } from "./server-world.ts";
 
@@ -73,9 +73,10 @@ const local: World = {
 };
 
 /** Two hosts over each kind of wire, with each codec. */
-export const remoteWorlds: readonly RemoteKind[] = [memoryPipe, webSocketPipe, connectPipe].flatMap(
-  (pipe) => [remoteKind(pipe, "json"), remoteKind(pipe, "msgpack")],
-);
+export const remoteWorlds: readonly RemoteKind[] = pipes.flatMap((pipe) => [
+  remoteKind(pipe, "json"),
+  remoteKind(pipe, "msgpack"),
+]);
 
 /** A server and a link, as programs have them. */
 export const serverWorlds: readonly ServerKind[] = [

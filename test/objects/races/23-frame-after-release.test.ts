@@ -8,7 +8,7 @@ import { type CodecName, codecNamed, firstPacket, welcomeMessage } from "../../.
 import { payloadOf } from "../../../runtime/wire/packet.ts";
 import { ServerEnd } from "../../../runtime/wire/server-end.ts";
 import { Notebook } from "../gen/test/objects/v1/notebook_holdfast.ts";
-import { connectPipe, memoryPipe, type Pipe, webSocketPipe } from "../pipes.ts";
+import { type Pipe, pipes } from "../pipes.ts";
 
 /** A host, and a provider of which the test writes every message. */
 async function written(
@@ -85,7 +85,7 @@ async function written(
   };
 }
 
-describe.each([memoryPipe, webSocketPipe, connectPipe])("over $name", (pipe) => {
+describe.each(pipes)("over $name", (pipe) => {
   describe.each(["json", "msgpack"] as const)("with %s", (codec) => {
     it("a frame for a hold that was just given back is dropped, until the provider has let go", async () => {
       const world = await written(pipe, codec);
