@@ -146,6 +146,10 @@ class MainWire implements LinkWire {
     this.#opening.catch(() => undefined);
   }
 
+  #openIfWanted(): void {
+    if (this.#wants > 0 || this.#only) this.#openIfDue();
+  }
+
   /** A try that waits for the wire: it is part of the try, and has its time. */
   #waiting(): TryConnection {
     let inner: TryConnection | undefined;
@@ -174,6 +178,8 @@ class MainWire implements LinkWire {
       throw this.#failed(error);
     } finally {
       this.#opening = undefined;
+      // It may have ended in the very moment in which it opened.
+      if (this.#standing === undefined) this.#openIfWanted();
     }
   }
 
@@ -316,7 +322,7 @@ class MainWire implements LinkWire {
       return;
     }
     if (afterMs > 0) this.#restFor(afterMs, fault("the server asks to come back later"));
-    else if (this.#wants > 0 || this.#only) this.#openIfDue();
+    else this.#openIfWanted();
   }
 
   /** Why it did not open, as a fault of the tries that wait; and when it is looked for again. */

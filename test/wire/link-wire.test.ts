@@ -6,6 +6,7 @@ import { wiresBy } from "../../runtime/link/link-wire.ts";
 import { memoryPair } from "../../runtime/wire/memory.ts";
 import type { Wire } from "../../runtime/wire/wire.ts";
 import { createServer, memoryStore, type Server, type ServerOptions } from "../../server/index.ts";
+import { Counter } from "../objects/gen/test/objects/v1/notebook_holdfast.ts";
 import { type TallyHandlers, Tally } from "../gen/test/v1/tally_holdfast.ts";
 import { type CallWorld, callWorld } from "../support/call-world.ts";
 import { tallyHandlers } from "../support/tally-server.ts";
@@ -73,6 +74,44 @@ afterEach(async () => {
   await server.close({ within: 0 });
   for (let turns = 0; turns < 10; turns += 1) await world.clock.settle();
   await world[Symbol.asyncDispose]();
+});
+
+/** A wire that ends in the moment in which its first packet comes. */
+function endingAtOnce(wire: Wire): Wire {
+  let ended: (cause: Error | undefined) => void = () => undefined;
+  return {
+    name: wire.name,
+    bufferedAmount: 0,
+    send: (packet) => wire.send(packet),
+    close: () => wire.close(),
+    cut: (cause) => wire.cut(cause),
+    onClose: (fn) => {
+      ended = fn;
+    },
+    onPacket: (fn) =>
+      wire.onPacket((packet) => {
+        fn(packet);
+        ended(undefined);
+        wire.close();
+      }),
+  };
+}
+
+describe("what is held", () => {
+  it("opens another wire when one ends in the moment in which it opens", async () => {
+    start({
+      wire: wiresBy(async () => {
+        asked += 1;
+        const [mine, theirs] = memoryPair();
+        server.accept(theirs);
+        return asked === 1 ? endingAtOnce(mine) : mine;
+      }),
+    });
+    const total = world.link.hold(Counter, {});
+    for (let turns = 0; turns < 4; turns += 1) await world.clock.advance();
+    expect(asked).toBe(2);
+    await total.$release();
+  });
 });
 
 describe("calls: auto", () => {
