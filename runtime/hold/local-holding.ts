@@ -20,7 +20,7 @@ import type {
 import type { HeldObject, ObjectEnvironment, ObjectHolder } from "./object.ts";
 import { type CallPlace, runCall } from "./run-call.ts";
 import { type ServedType, variantFor } from "./served-type.ts";
-import { StartOrder } from "./start-order.ts";
+import { StartOrder, type UntilOver } from "./start-order.ts";
 
 export interface LocalHoldingParts {
   readonly served: ServedType;
@@ -87,8 +87,8 @@ export class LocalHolding implements Holding, ObjectHolder {
     const forgotten = new AbortController();
     this.#running.set(call, forgotten);
     try {
-      return await this.#order.start(call.definition.kind === "command", (started) =>
-        this.#run(call, forgotten.signal, started),
+      return await this.#order.start(call.definition.kind === "command", (started, until) =>
+        this.#run(call, forgotten.signal, started, until),
       );
     } finally {
       if (this.#running.get(call) === forgotten) this.#running.delete(call);
@@ -99,7 +99,12 @@ export class LocalHolding implements Holding, ObjectHolder {
     this.#running.get(call)?.abort();
   }
 
-  async #run(call: ObjectCall, forgotten: AbortSignal, started: () => void): Promise<ObjectAnswer> {
+  async #run(
+    call: ObjectCall,
+    forgotten: AbortSignal,
+    started: () => void,
+    until: UntilOver,
+  ): Promise<ObjectAnswer> {
     const live = this.#object?.live();
     const handler = live?.handler(call.member);
     // It waited for its turn, and meanwhile nobody waits for it or the object is gone.
@@ -119,6 +124,7 @@ export class LocalHolding implements Holding, ObjectHolder {
       ending,
       handler,
       started,
+      until,
       run,
       clock,
       log,

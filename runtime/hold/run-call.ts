@@ -54,6 +54,8 @@ export interface CallPlace {
   readonly handler: MemberHandler;
   /** To be called when the handler was called, or will not be. */
   readonly started: () => void;
+  /** Is told of a command's handler: it may go on when nobody waits for it any more. */
+  readonly until: (over: Promise<unknown>) => void;
   readonly run: RunCommand;
   readonly clock: Clock;
   readonly log: Log;
@@ -94,10 +96,10 @@ export async function runCall(
       session,
       ending,
       joined: place.started,
-      handle: async (running) => {
-        const reply: unknown = place.handler(call.request, { ...context, callId: call.callId, ...running });
-        place.started();
-        return reply;
+      handle: (running) => {
+        const handled = handle(place, call, { ...context, callId: call.callId, ...running });
+        place.until(handled);
+        return handled;
       },
     });
     return { header, trailer, ...answer };
@@ -120,6 +122,12 @@ export async function runCall(
   } finally {
     for (const forget of forgets) forget();
   }
+}
+
+async function handle(place: CallPlace, call: ObjectCall, context: object): Promise<unknown> {
+  const reply: unknown = place.handler(call.request, context);
+  place.started();
+  return reply;
 }
 
 /** What a host without a journal remembers of a command. */

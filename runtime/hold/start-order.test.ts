@@ -54,6 +54,27 @@ describe("calls of one reference", () => {
     expect(started).toEqual(["second"]);
   });
 
+  it("with serial: a command that nobody waits for any more keeps its turn until its handler has ended", async () => {
+    const order = new StartOrder(true);
+    const started: string[] = [];
+    let end: () => void = () => undefined;
+    const handler = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const answer = order.start(true, (begun, until) => {
+      begun();
+      until(handler);
+      return Promise.resolve("given up");
+    });
+    void order.start(true, () => Promise.resolve(started.push("next")));
+    expect(await answer).toBe("given up");
+    await turn();
+    expect(started).toEqual([]);
+    end();
+    await turn();
+    expect(started).toEqual(["next"]);
+  });
+
   it("with serial: a command starts when the last one is settled, and nothing overtakes it", async () => {
     const calls = pile(true);
     calls.add("a", true);

@@ -2,7 +2,7 @@
  * The order in which the calls of one holding start: that in which they came. A call has started when its handler was
  * called, or when it is known that none will be: between the two may lie a look into a store. With `serial`, a command starts when
  * the one before it is settled, so that effects keep that order too; queries and signals wait for no end, only for
- * their turn to start.
+ * their turn to start. A command that nobody waits for any more goes on, and keeps its turn until its handler has ended.
  *
  * Source: design "Held objects: Parking"; D47.
  */
@@ -11,6 +11,9 @@ interface Waiting {
   readonly exclusive: boolean;
   start(started: () => void): Promise<unknown>;
 }
+
+/** What work says of its turn: the turn lasts until this is over, also where the work ends before. */
+export type UntilOver = (over: Promise<unknown>) => void;
 
 export class StartOrder {
   readonly #serial: boolean;
@@ -29,14 +32,19 @@ export class StartOrder {
    *
    * @param work - calls `started` once the next may start; its end says so too.
    */
-  start<T>(command: boolean, work: (started: () => void) => Promise<T>): Promise<T> {
+  start<T>(command: boolean, work: (started: () => void, until: UntilOver) => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const start = async (started: () => void): Promise<void> => {
+        let over: Promise<unknown> | undefined;
+        const until: UntilOver = (its) => {
+          over = its;
+        };
         try {
-          resolve(await work(started));
+          resolve(await work(started, until));
         } catch (error) {
           reject(error);
         }
+        if (this.#serial) await over?.catch(() => undefined);
       };
       this.#waiting.push({ exclusive: this.#serial && command, start });
       this.#schedule();
