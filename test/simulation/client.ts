@@ -10,8 +10,9 @@ import { testLink } from "../../runtime/testing/test-link.ts";
 import { Lists } from "./gen/test/simulation/v1/lists_holdfast.ts";
 import type { Ended, History } from "./history.ts";
 import { anonymous } from "./lists-server.ts";
+import { callHeld, Holder } from "./holder.ts";
 import type { ClientPlan } from "./plan.ts";
-import type { Op } from "./workload.ts";
+import { type HoldPlan, isHeld, type Op } from "./workload.ts";
 
 export interface ClientParts {
   readonly clock: Clock;
@@ -21,6 +22,8 @@ export interface ClientParts {
   readonly random: SeededRandom;
   readonly plan: ClientPlan;
   readonly number: number;
+  /** What it holds by now. */
+  readonly holds: () => readonly HoldPlan[];
   /** The token of a person as of now; `fresh`: the server has refused the last one. */
   readonly tokenOf: (person: string, fresh: boolean) => string;
 }
@@ -29,6 +32,8 @@ export class Client {
   person: string | undefined;
   process: SimulatedProcess | undefined;
   link: Link | undefined;
+  /** What the process of now holds. */
+  holder: Holder | undefined;
   /** Operations of the process of now that have not ended. */
   readonly open = new Set<Op>();
   readonly #parts: ClientParts;
@@ -75,6 +80,9 @@ export class Client {
       const outcome = settlement.kind === "reply" ? "ran" : settlement.outcome;
       history.add({ kind: "settled", client: process.name, callId: settlement.callId, outcome });
     });
+    const holder = new Holder(clock, process, link, history);
+    this.holder = holder;
+    for (const hold of this.#parts.holds()) holder.hold(hold);
   }
 
   kill(): void {
@@ -85,7 +93,22 @@ export class Client {
     this.#streams.clear();
     this.process = undefined;
     this.link = undefined;
+    this.holder = undefined;
     this.open.clear();
+  }
+
+  /** Holds what it does not hold yet. */
+  rehold(): void {
+    const { process, holder } = this;
+    if (process === undefined || holder === undefined) return;
+    process.run(() => {
+      if (holder === this.holder) for (const hold of this.#parts.holds()) holder.hold(hold);
+    });
+  }
+
+  release(id: number): void {
+    const { process, holder } = this;
+    process?.run(() => holder?.release(id));
   }
 
   /** Its program ends by itself: its link is closed first, and has nothing left to do a moment later. */
@@ -93,6 +116,7 @@ export class Client {
     const { process, link } = this;
     if (process === undefined || link === undefined) return;
     const { clock, history } = this.#parts;
+    this.holder = undefined;
     const end = (): void => {
       if (process !== this.process) return;
       const { timerCount } = process;
@@ -167,7 +191,9 @@ export class Client {
       return;
     }
     const { clock, history } = this.#parts;
-    const { open } = this;
+    const { open, holder } = this;
+    // Its program has released what it is about, or does not hold it yet.
+    if (isHeld(op) && holder?.get(Number(op.list)) === undefined) return;
     history.add({ kind: "invoked", op, client: process.name, person: this.person ?? anonymous });
     open.add(op);
     const abort = new AbortController();
@@ -178,7 +204,7 @@ export class Client {
       history.add({ kind: "ended", op, ended });
     };
     process.run(() => {
-      call(link, op, {
+      call(link, holder, op, {
         signal: abort.signal,
         timeoutMs: op.budgetMs,
         ...(op.merge ? { onMerged: (callId) => history.add({ kind: "merged", op, callId }) } : {}),
@@ -190,7 +216,7 @@ export class Client {
   }
 }
 
-/** What a closed link may still have to do: a wire waits so long for the other end's goodbye, and a little more. */
+/** A WebSocket waits for 2 s for the other end's word that it is closed. */
 const leaveMs = 2_500;
 /** An outbox may have to write for it. */
 const refuseMs = 200;
@@ -206,7 +232,12 @@ interface Options {
   readonly onMerged?: (callId: string) => void;
 }
 
-async function call(link: Link, op: Op, options: Options): Promise<Reply> {
+async function call(link: Link, holder: Holder | undefined, op: Op, options: Options): Promise<Reply> {
+  if (isHeld(op)) {
+    const held = holder?.get(Number(op.list));
+    if (held === undefined) throw new TypeError("its program holds what it calls");
+    return callHeld(held, op, options);
+  }
   const { key, thinkMs, list, outbox, merge, refuse } = op;
   switch (op.kind) {
     case "append":
@@ -226,6 +257,11 @@ async function call(link: Link, op: Op, options: Options): Promise<Reply> {
     case "poke":
       await link.call(Lists.poke, {}, options);
       return {};
+    case "put":
+    case "knock":
+    case "look":
+    case "push":
+      throw new TypeError("it is called on what is held");
   }
 }
 

@@ -57,6 +57,41 @@ export type HistoryFact =
   /** `count` items are lost; undefined: nobody knows how many. */
   | { readonly kind: "gap"; readonly stream: string; readonly count: number | undefined }
   | { readonly kind: "left"; readonly stream: string; readonly text: string }
+  /** An activation begins to be made; it has ended. */
+  | { readonly kind: "made"; readonly object: string; readonly activation: string; readonly server: string }
+  | { readonly kind: "unmade"; readonly activation: string }
+  /** A state of an activation has another value from now on, counted from 0. */
+  | { readonly kind: "stand"; readonly member: string; readonly activation: string; readonly change: number }
+  | { readonly kind: "held"; readonly ref: string; readonly object: string }
+  | {
+      readonly kind: "refState";
+      readonly ref: string;
+      readonly from: string;
+      readonly to: string;
+      readonly cause: string | undefined;
+    }
+  /** A reference tells its program a value. */
+  | {
+      readonly kind: "value";
+      readonly ref: string;
+      readonly member: string;
+      readonly activation: string;
+      readonly change: number;
+    }
+  /** What a reference shows when all is quiet, and each of its states when it is live. */
+  | {
+      readonly kind: "shows";
+      readonly ref: string;
+      readonly state: string;
+      readonly cause: string | undefined;
+    }
+  | {
+      readonly kind: "seen";
+      readonly ref: string;
+      readonly member: string;
+      readonly activation: string;
+      readonly change: number;
+    }
   | { readonly kind: "fault"; readonly text: string };
 
 export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } & Extract<
@@ -139,6 +174,21 @@ function factText(fact: HistoryFact): string {
       return `${fact.stream} ${fact.count === undefined ? "restarted" : `lost ${fact.count}`}`;
     case "left":
       return `${fact.stream} has ended: ${fact.text}`;
+    case "made":
+      return `${fact.server} makes ${fact.object}: ${fact.activation}`;
+    case "unmade":
+      return `${fact.activation} has ended`;
+    case "stand":
+      return `${fact.activation} ${fact.member} is at ${fact.change}`;
+    case "held":
+      return `${fact.ref} holds ${fact.object}`;
+    case "refState":
+      return `${fact.ref} ${fact.from} -> ${fact.to} ${fact.cause ?? ""}`;
+    case "shows":
+      return `${fact.ref} is ${fact.state} ${fact.cause ?? ""}`;
+    case "value":
+    case "seen":
+      return `${fact.ref} ${fact.kind === "seen" ? "shows" : "tells"} ${fact.member} ${fact.activation} at ${fact.change}`;
     case "fault":
       return `FAULT ${fact.text}`;
   }

@@ -36,7 +36,7 @@ export async function runJobs(options: JobsOptions): Promise<SeedsResult> {
     const parts = new Parts(options);
     await Promise.all(
       Array.from({ length: options.jobCount }, async () => {
-        while (!parts.over) await work(file, parts, children, tally, options);
+        while (parts.some) await work(file, parts, children, tally, options);
       }),
     );
     return tally.result;
@@ -48,7 +48,8 @@ export async function runJobs(options: JobsOptions): Promise<SeedsResult> {
 
 /** What is left to run. */
 class Parts {
-  over = false;
+  /** Nobody wants more. */
+  stopped = false;
   #next: number;
   readonly #end: number;
   readonly #left: JobPart[] = [];
@@ -60,15 +61,17 @@ class Parts {
     this.#without = without;
   }
 
+  get some(): boolean {
+    return !this.stopped && (this.#left.length > 0 || this.#next < this.#end);
+  }
+
   take(): JobPart | undefined {
-    const left = this.over ? undefined : this.#left.pop();
+    if (this.stopped) return undefined;
+    const left = this.#left.pop();
     if (left !== undefined) return left;
     const first = this.#next;
     const count = Math.min(partCount, this.#end - first);
-    if (this.over || count <= 0) {
-      this.over = true;
-      return undefined;
-    }
+    if (count <= 0) return undefined;
     this.#next = first + count;
     return { first, count, without: this.#without };
   }
@@ -116,7 +119,7 @@ function work(
       tally.add(report);
       if (report.violations.length === 0) return;
       void Promise.resolve(onFailure?.(report)).then((goesOn) => {
-        if (goesOn === false) parts.over = true;
+        if (goesOn === false) parts.stopped = true;
       });
     };
     const stopped = (text: string): void => {
@@ -132,7 +135,7 @@ function work(
     child.on("message", (report: SeedReport) => {
       take(report);
       seed = report.seed + 1;
-      if (parts.over && report.violations.length > 0) end();
+      if (parts.stopped) end();
       else if (part !== undefined && seed < part.first + part.count) watch();
       else next();
     });

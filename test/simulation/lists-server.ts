@@ -9,6 +9,7 @@ import { createServer, type Server, type Store, tryAgain } from "../../server/in
 import { Lists, type ListsHandlers } from "./gen/test/simulation/v1/lists_holdfast.ts";
 import type { History } from "./history.ts";
 import type { Ledger, Stage } from "./ledger.ts";
+import { serveShelves, type ShelvesParts } from "./shelves-server.ts";
 
 export interface ListsServerParts {
   readonly store: Store<Stage | undefined>;
@@ -19,6 +20,8 @@ export interface ListsServerParts {
   readonly personOf: (token: string | undefined) => string | undefined;
   /** How this run of a handler fails; undefined: it does not. */
   readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
+  /** What the objects need; undefined: none are served. */
+  readonly shelves: Pick<ShelvesParts, "startOf" | "nobodyWrites"> | undefined;
 }
 
 export interface ListsServer extends SimulatedServer {
@@ -39,6 +42,7 @@ export function startListsServer(process: SimulatedProcess, parts: ListsServerPa
     },
   });
   server.implement(Lists, handlersOf(process, server, parts), { send: { rerun: true } });
+  if (parts.shelves !== undefined) serveShelves(server, process, { ...parts, ...parts.shelves });
   const router = createConnectRouter();
   server.routes(router);
   return {

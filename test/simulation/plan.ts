@@ -9,7 +9,16 @@ import {
   type IncidentKind,
   type Rates,
 } from "./faults.ts";
-import { drawCrowd, drawOps, type Op, type OpKind, type WorkloadShape } from "./workload.ts";
+import {
+  drawCrowd,
+  drawHoldOps,
+  drawHolds,
+  drawOps,
+  type HoldPlan,
+  type Op,
+  type OpKind,
+  type WorkloadShape,
+} from "./workload.ts";
 
 /** A client: the processes of one program, one after the other. */
 export interface ClientPlan {
@@ -24,6 +33,8 @@ export interface ClientPlan {
   /** Whether its streams share one WebSocket, as in a browser. */
   readonly sharedStreams: boolean;
 }
+
+export type { HoldPlan };
 
 export interface Plan {
   readonly seed: number;
@@ -48,6 +59,14 @@ export interface Plan {
   readonly readMsMost: number;
   /** Calls that a memory store keeps for one caller. */
   readonly callsPerCallerMost: number | undefined;
+  /** What clients hold; none in most worlds, since they cost less. */
+  readonly holds: readonly HoldPlan[];
+  /** The share of activations that fail, or fail later. */
+  readonly startFailRate: number;
+  /** Ms that an activation takes at most. */
+  readonly startMsMost: number;
+  /** Whether who has not signed in may write on what it holds. */
+  readonly nobodyWrites: boolean;
 }
 
 const allKinds: readonly OpKind[] = ["append", "whisper", "pay", "send", "shout", "read", "poke", "follow"];
@@ -63,6 +82,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
   const clients = drawClients(random.fork("clients"));
   const durationMs = 5_000 + random.int(60_000);
   const workload = drawWorkload(random.fork("shape"), { clientCount: clients.length, durationMs, hostCount });
+  const holding = drawHolding(random.fork("holding"), workload, hostCount);
   const shape: FaultShape = {
     durationMs,
     clientCount: clients.length,
@@ -79,7 +99,11 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     hostCount,
     clients,
     durationMs,
-    ops: [...drawOps(random.fork("ops"), workload), ...drawCrowd(random.fork("crowd"), workload, incidents)],
+    ops: [
+      ...drawOps(random.fork("ops"), workload),
+      ...drawCrowd(random.fork("crowd"), workload, incidents),
+      ...drawHoldOps(random.fork("held"), holding.holds, durationMs),
+    ],
     rates: drawRates(random.fork("rates"), shape),
     incidents,
     diskFailRate: some(0.2, 0.05),
@@ -89,6 +113,22 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),
     callsPerCallerMost: store === "memory" && rest.chance(0.4) ? 1 + rest.int(6) : undefined,
+    ...holding,
+  };
+}
+
+/** Objects are in the memory of one server: where two stand behind one address, nobody holds any. */
+function drawHolding(
+  random: SeededRandom,
+  workload: WorkloadShape,
+  hostCount: number,
+): Pick<Plan, "holds" | "startFailRate" | "startMsMost" | "nobodyWrites"> {
+  const holds = hostCount === 1 && random.chance(0.35) ? drawHolds(random, workload) : [];
+  return {
+    holds,
+    startFailRate: random.chance(0.4) ? 0.2 : 0,
+    startMsMost: random.pick([0, 30, 3_000]),
+    nobodyWrites: random.chance(0.7),
   };
 }
 

@@ -3,6 +3,7 @@
  * thousand seeds.
  */
 import { operations } from "./checkers/tally.ts";
+import { isHeld } from "./workload.ts";
 import type { WorldEnd } from "./world.ts";
 
 export const marksToReach = [
@@ -33,6 +34,16 @@ export const marksToReach = [
   "a wire cut in the middle of a packet",
   "a half-open wire",
   "a refused WebSocket",
+  "an object that failed under its holder",
+  "an object made afresh under its holder",
+  "an object of before a drop under its holder",
+  "a call that waited for its object",
+  "a call on an object sent again after a drop",
+  "a call on an object that nobody waits for",
+  "a reference released before it was live",
+  "a reader who may not write",
+  "a room that saw its shelf made afresh",
+  "PARK_TIMEOUT",
 ] as const;
 
 export type ReachedMark = (typeof marksToReach)[number];
@@ -80,6 +91,7 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
   }
   reachedByOutcome(end, reached);
   reachedOverWires(end, reached);
+  reachedByHolding(end, reached);
   return reached;
 }
 
@@ -121,7 +133,75 @@ const reasons = [
   "SIGN_IN_REFUSED",
   "DRAINING",
   "NO_REPLY",
+  "PARK_TIMEOUT",
 ] as const;
+
+/** What holders have lived through. */
+function reachedByHolding(end: WorldEnd, reached: Set<ReachedMark>): void {
+  const { history, plan } = end;
+  if (plan.holds.length === 0) return;
+  const states = new Map<string, string>();
+  const told = new Map<string, string>();
+  const dropped = new Set<string>();
+  const made = new Map<string, string>();
+  const afresh = new Set<string>();
+  const calls = new Map<
+    number,
+    { readonly ref: string; loading: boolean; started: boolean; dropped: boolean }
+  >();
+  const byKey = new Map<string, number>();
+  for (const event of history.events) {
+    if (event.kind === "held") states.set(event.ref, "loading");
+    else if (event.kind === "refState") {
+      states.set(event.ref, event.to);
+      if (event.from === "live" && event.to === "failed")
+        reached.add("an object that failed under its holder");
+      if (event.from === "loading" && event.to === "released")
+        reached.add("a reference released before it was live");
+      if (event.from === "live" && event.to === "loading") dropped.add(event.ref);
+      if (event.to === "loading") {
+        for (const call of calls.values()) if (call.ref === event.ref && call.started) call.dropped = true;
+      }
+      if (event.to === "live" && dropped.delete(event.ref) && told.has(event.ref))
+        reached.add("an object of before a drop under its holder");
+    } else if (event.kind === "value") {
+      const before = told.get(event.ref);
+      if (before !== undefined && before !== event.activation) {
+        dropped.delete(event.ref);
+        reached.add("an object made afresh under its holder");
+      }
+      told.set(event.ref, event.activation);
+    } else if (event.kind === "made") {
+      const before = made.get(event.object);
+      made.set(event.object, event.activation);
+      if (before !== undefined) afresh.add(event.activation);
+    } else if (
+      event.kind === "seen" &&
+      event.member === "keys" &&
+      told.get(event.ref)?.includes(" room ") === true
+    ) {
+      if (afresh.has(event.activation)) reached.add("a room that saw its shelf made afresh");
+    } else if (event.kind === "invoked" && isHeld(event.op)) {
+      const ref = `${event.client} ref ${event.op.list}`;
+      calls.set(event.op.id, { ref, loading: states.get(ref) === "loading", started: false, dropped: false });
+      byKey.set(event.op.key, event.op.id);
+    } else if (event.kind === "started") {
+      const call = calls.get(byKey.get(event.key) ?? -1);
+      if (call !== undefined) call.started = true;
+    } else if (event.kind === "ended" && calls.has(event.op.id)) {
+      const call = calls.get(event.op.id);
+      const { ended } = event;
+      if (ended.kind === "reply" && call?.loading === true) reached.add("a call that waited for its object");
+      if (ended.kind === "reply" && call?.dropped === true)
+        reached.add("a call on an object sent again after a drop");
+      if (ended.kind === "error" && ended.reason === "ABORTED" && call?.started === true)
+        reached.add("a call on an object that nobody waits for");
+      if (ended.kind === "error" && ended.reason === "NO_SUCH_MEMBER")
+        reached.add("a reader who may not write");
+      calls.delete(event.op.id);
+    }
+  }
+}
 
 function reachedByOutcome(end: WorldEnd, reached: Set<ReachedMark>): void {
   const settled = new Map(end.history.of("settled").map(({ callId, outcome }) => [callId, outcome]));

@@ -44,6 +44,10 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   for (const host of hosts) await host.start();
   for (const client of clients) client.start();
   for (const op of plan.ops) clock.timer(op.atMs, () => clients[op.client]?.act(op));
+  for (const { id, client, atMs, forMs } of plan.holds) {
+    clock.timer(atMs, () => clients[client]?.rehold());
+    if (forMs !== undefined) clock.timer(atMs + forMs, () => clients[client]?.release(id));
+  }
   for (const incident of plan.incidents) clock.timer(incident.atMs, () => strike(world, incident));
   await clock.advance(plan.durationMs);
 
@@ -54,12 +58,18 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   if (network.lateCount > 0) await clock.advance(lateMsMost);
   history.add({ kind: "phase", name: "quiet" });
   const lists = [...new Set(plan.ops.filter(({ kind }) => kind === "follow").map(({ list }) => list))];
+  // What broke an object is mended: who holds it asks for it anew.
+  for (const { holder } of clients) holder?.retry();
   // An answer first: a link whose server's clock was set back knows its time again.
   clients[0]?.act(lastOp(200));
   await clock.advance(1_000);
   for (const [number, list] of lists.entries())
     clients[0]?.act({ ...lastOp(100 + number), kind: "append", list });
+  for (const [number, { holder }] of clients.entries()) {
+    for (const id of holder?.shelfIds ?? []) clients[number]?.act(lastLook(number, id));
+  }
   await clock.advance(60_000);
+  for (const { holder } of clients) holder?.look();
   history.add({ kind: "phase", name: "restart" });
   await restartClients(world);
   await clock.advance(convergeMs);
@@ -167,6 +177,11 @@ function strike(world: World, incident: Incident): void {
     case "loseLock":
       world.folders[world.plan.clients[incident.client]?.folder ?? 0]?.loseLock();
   }
+}
+
+/** The same of a shelf that it holds. */
+function lastLook(client: number, hold: number): Op {
+  return { ...lastOp(300 + hold), client, kind: "look", list: `${hold}`, key: `last-look-${hold}` };
 }
 
 /** Everything that was broken is whole from here on. */

@@ -3,7 +3,20 @@ import type { OutboxMode } from "../../runtime/base/definition.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
 import type { Incident } from "./faults.ts";
 
-export type OpKind = "append" | "whisper" | "pay" | "send" | "shout" | "read" | "poke" | "follow";
+export type OpKind =
+  | "append"
+  | "whisper"
+  | "pay"
+  | "send"
+  | "shout"
+  | "read"
+  | "poke"
+  | "follow"
+  // On a held object.
+  | "put"
+  | "knock"
+  | "look"
+  | "push";
 
 /** Operations from here on are made when all is well again. */
 export const lastOpId = 1_000_000;
@@ -18,6 +31,7 @@ export interface Op {
   readonly outbox: OutboxMode;
   /** Whether an equal one that waits is the same command. */
   readonly merge: boolean;
+  /** For what is on a held object: the number of the hold. */
   readonly list: string;
   /** Unique, but for operations that may merge. */
   readonly key: string;
@@ -90,4 +104,63 @@ export function drawCrowd(
     ...{ merge: false, list: "list0", key: `crowd-${number}`, refuse: 0, thinkMs: 0, budgetMs: 20_000 },
     abortAfterMs: undefined,
   }));
+}
+
+/** What is held in one run: from when, by whom, and for how long. */
+export interface HoldPlan {
+  readonly id: number;
+  readonly client: number;
+  readonly atMs: number;
+  /** Ms until it is released; undefined: it stays. */
+  readonly forMs: number | undefined;
+  readonly type: "shelf" | "queue" | "room";
+  readonly name: string;
+  /** Its states are read by loops too, which take so long for each value; undefined: by subscriptions alone. */
+  readonly thinkMs: number | undefined;
+}
+
+export function drawHolds(random: SeededRandom, { clientCount, durationMs }: WorkloadShape): HoldPlan[] {
+  const count = 1 + random.int(8);
+  const nameCount = 1 + random.int(2);
+  return Array.from({ length: count }, (_, id) => ({
+    id,
+    client: random.int(clientCount),
+    atMs: random.chance(0.5) ? random.int(2_000) : random.int(durationMs),
+    forMs: random.chance(0.4) ? random.int(random.pick([50, 5_000, 30_000])) : undefined,
+    type: random.pick(["shelf", "shelf", "queue", "room"]),
+    name: `n${random.int(nameCount)}`,
+    thinkMs: random.chance(0.5) ? random.pick([0, 200, 5_000]) : undefined,
+  }));
+}
+
+const holdOpId = 20_000;
+
+/** Calls on what is held, in bursts: what a reference is asked for one after the other keeps its order. */
+export function drawHoldOps(random: SeededRandom, holds: readonly HoldPlan[], durationMs: number): Op[] {
+  const ops: Op[] = [];
+  const usable = holds.filter(({ type }) => type !== "room");
+  if (usable.length === 0) return ops;
+  const burstCount = 1 + random.int(8);
+  for (let burst = 0; burst < burstCount; burst++) {
+    const { id: hold, client, type, atMs: heldAtMs } = random.pick(usable);
+    let atMs = random.chance(0.3) ? heldAtMs + 1 : heldAtMs + random.int(durationMs);
+    const count = 1 + random.int(6);
+    for (let number = 0; number < count; number++) {
+      const id = holdOpId + ops.length;
+      if (random.chance(0.3)) atMs += random.int(300);
+      const kind = type === "queue" ? "push" : random.pick(["put", "put", "knock", "look"] as const);
+      ops.push({
+        ...{ id, atMs, client, kind, outbox: "none", merge: false, list: `${hold}`, key: `held-${id}` },
+        ...{ refuse: 0, thinkMs: random.int(random.pick([1, 30, 3_000])) },
+        budgetMs: random.pick([2_000, 8_000, 20_000]),
+        abortAfterMs: random.chance(0.1) ? random.int(3_000) : undefined,
+      });
+    }
+  }
+  return ops;
+}
+
+/** Whether an operation is on what is held. */
+export function isHeld({ kind }: Op): boolean {
+  return kind === "put" || kind === "knock" || kind === "look" || kind === "push";
 }

@@ -13,7 +13,9 @@ import { History } from "./history.ts";
 import { Ledger, ledgerStore, type Stage } from "./ledger.ts";
 import { type ListsServer, startListsServer } from "./lists-server.ts";
 import type { Plan } from "./plan.ts";
+import type { StartFate } from "./shelves-server.ts";
 import { Tokens } from "./tokens.ts";
+import type { HoldPlan } from "./workload.ts";
 
 /** What is left when a run is over. */
 export interface WorldEnd {
@@ -70,9 +72,21 @@ export class World {
       return new Client({
         ...{ clock, network: this.network, folder, history, plan: client, number },
         random: random.fork(`client ${number}`),
+        holds: () => this.#holdsOf(number),
         tokenOf: (person, fresh) => this.tokens.of(person, fresh),
       });
     });
+  }
+
+  /** What a client's program holds by now: a process that begins holds it again. */
+  #holdsOf(client: number): readonly HoldPlan[] {
+    const now = this.clock.monotonic();
+    return this.plan.holds.filter(
+      (hold) =>
+        hold.client === client &&
+        hold.atMs <= now &&
+        (hold.forMs === undefined || now < hold.atMs + hold.forMs),
+    );
   }
 
   /** A memory store's own gap: what tells its age alone must not be late where calls may be forgotten. */
@@ -103,6 +117,18 @@ export class World {
       error: (fail) => new StoreError(`simulated: failed ${fail} it was durable`, false),
     });
     const failures = random.fork("handlers");
+    const starts = random.fork("starts");
+    const startOf = (): StartFate => {
+      const takesMs = starts.int(plan.startMsMost + 1);
+      const fail = starts.pick(["transient", "transient", "broken"] as const);
+      const failsAfterMs = starts.int(20_000);
+      const fails = (): boolean => starts.chance(plan.startFailRate) && !this.healed;
+      return {
+        takesMs,
+        fail: fails() ? fail : undefined,
+        failsAfterMs: fails() ? failsAfterMs : undefined,
+      };
+    };
     return Array.from({ length: plan.hostCount }, (_, number) =>
       this.network.host(
         testOrigin,
@@ -125,6 +151,7 @@ export class World {
             store: disk.open(store, process),
             random: random.fork(`server ${process.name}`),
             personOf: (token) => this.tokens.personOf(token),
+            shelves: plan.holds.length === 0 ? undefined : { nobodyWrites: plan.nobodyWrites, startOf },
             failureOf: () =>
               failures.chance(plan.handlerFailRate) && !this.healed
                 ? failures.pick(["before", "after", "again"] as const)

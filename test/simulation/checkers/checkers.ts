@@ -1,7 +1,9 @@
 /** Every invariant, by its name. A checker gives a line for each breach. */
 import type { WorldEnd } from "../world.ts";
+import { activations } from "./activations.ts";
 import { budgets } from "./budgets.ts";
 import { callers } from "./callers.ts";
+import { heldOrder } from "./held-order.ts";
 import { leftovers } from "./leftovers.ts";
 import { linkStates } from "./link-states.ts";
 import { marks } from "./marks.ts";
@@ -10,6 +12,7 @@ import { order } from "./order.ts";
 import { outbox } from "./outbox.ts";
 import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
+import { references } from "./references.ts";
 import { sendings } from "./sendings.ts";
 import { settledCalls } from "./settled-calls.ts";
 import { signals } from "./signals.ts";
@@ -31,5 +34,8 @@ export const checkers: Readonly<Record<string, Checker>> = {
   liveness,
   signals,
   streams,
+  activations,
+  references,
+  heldOrder,
   leftovers,
 };

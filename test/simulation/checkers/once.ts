@@ -11,7 +11,9 @@ export function once(end: WorldEnd): readonly string[] {
     if (keys.size > 1) breaches.push(`call ${callId} has effects of ${[...keys].join(" and ")}`);
     // What is sent at most once is remembered by one process of the server alone.
     const counted =
-      op?.kind === "shout" ? groupBy(effects, ({ server }) => server) : new Map([["", effects]]);
+      op?.kind === "shout" || op?.kind === "knock"
+        ? groupBy(effects, ({ server }) => server)
+        : new Map([["", effects]]);
     for (const its of counted.values()) {
       if (its.length > 1) breaches.push(`${its[0]?.key ?? ""} (${callId}) took effect ${its.length} times`);
     }
@@ -19,7 +21,7 @@ export function once(end: WorldEnd): readonly string[] {
   for (const [key, effects] of groupBy(effectsOf(end), (effect) => effect.key)) {
     const op = ops.get(key);
     if (op === undefined) breaches.push(`${key} took effect and nobody asked for it`);
-    else if (!op.merge && op.kind !== "shout" && effects.length > 1) {
+    else if (!op.merge && op.kind !== "shout" && op.kind !== "knock" && effects.length > 1) {
       breaches.push(`${key} took effect ${effects.length} times`);
     }
     if (op?.refuse === 1 || op?.refuse === 2)

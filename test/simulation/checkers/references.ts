@@ -1,0 +1,107 @@
+/**
+ * H3-H5, H7: a reference tells values that its object had, each later than the one before, and none after its release;
+ * its states follow their table; and when all is quiet it is live, and shows and has told what its object has.
+ */
+import type { HistoryEvent } from "../history.ts";
+import type { WorldEnd } from "../world.ts";
+
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  loading: ["live", "failed", "released"],
+  live: ["loading", "failed", "released"],
+  failed: ["loading", "released"],
+  released: [],
+};
+
+interface Told {
+  readonly activation: string;
+  readonly change: number;
+}
+
+class References {
+  readonly breaches: string[] = [];
+  /** The newest value of each state of each activation, and whose it is. */
+  readonly #newest = new Map<string, number>();
+  readonly #objectOf = new Map<string, string>();
+  readonly #ended = new Set<string>();
+  readonly #held = new Map<string, string>();
+  readonly #released = new Set<string>();
+  /** By watcher and member: the last value that it told, and whose values it told before. */
+  readonly #told = new Map<string, Told>();
+  readonly #before = new Map<string, Set<string>>();
+
+  take(event: HistoryEvent): void {
+    switch (event.kind) {
+      case "made":
+        this.#objectOf.set(event.activation, event.object);
+        return;
+      case "unmade":
+        this.#ended.add(event.activation);
+        return;
+      case "stand":
+        this.#newest.set(`${event.activation} ${event.member}`, event.change);
+        return;
+      case "held":
+        this.#held.set(event.ref, event.object);
+        return;
+      case "refState":
+        if (allowed[event.from]?.includes(event.to) !== true)
+          this.#breach(`${event.ref} went from ${event.from} to ${event.to}`);
+        if (event.to === "released") this.#released.add(event.ref);
+        return;
+      case "value":
+        this.#value(event.ref, event.member, event);
+        return;
+      case "shows":
+        if (event.state !== "live")
+          this.#breach(`${event.ref} is ${event.state} although all is quiet: ${event.cause ?? ""}`);
+        return;
+      case "seen":
+        this.#seen(event.ref, event.member, event);
+        return;
+      default:
+    }
+  }
+
+  #breach(text: string): void {
+    this.breaches.push(text);
+  }
+
+  #value(watcher: string, member: string, { activation, change }: Told): void {
+    const ref = watcher.replace(/ loop$/, "");
+    const name = `${watcher} ${member}`;
+    const newest = this.#newest.get(`${activation} ${member}`) ?? -1;
+    if (this.#released.has(ref)) this.#breach(`${name} told a value after its release`);
+    if (this.#objectOf.get(activation) !== this.#held.get(ref))
+      this.#breach(`${name} told a value of ${activation}, which is another object`);
+    if (change > newest) this.#breach(`${name} told ${change} of ${activation}, which was at ${newest}`);
+    const last = this.#told.get(name);
+    const before = this.#before.get(name) ?? new Set<string>();
+    this.#before.set(name, before);
+    if (last?.activation === activation && change <= last.change)
+      this.#breach(`${name} told ${change} of ${activation} after ${last.change}`);
+    if (last?.activation !== activation && before.has(activation))
+      this.#breach(`${name} went back to ${activation}`);
+    before.add(activation);
+    this.#told.set(name, { activation, change });
+  }
+
+  #seen(ref: string, member: string, { activation, change }: Told): void {
+    const newest = this.#newest.get(`${activation} ${member}`);
+    const name = `${ref} ${member}`;
+    if (this.#ended.has(activation)) this.#breach(`${name} shows ${activation}, which has ended`);
+    if (change !== newest) this.#breach(`${name} shows ${change} of ${activation}, which is at ${newest}`);
+    for (const watcher of [name, `${ref} loop ${member}`]) {
+      const told = this.#told.get(watcher);
+      if (told === undefined || (told.activation === activation && told.change === change)) continue;
+      this.#breach(
+        `${watcher} has last told ${told.change} of ${told.activation}, and shows ${change} of ${activation}`,
+      );
+    }
+  }
+}
+
+export function references(end: WorldEnd): readonly string[] {
+  const all = new References();
+  for (const event of end.history.events) all.take(event);
+  return all.breaches;
+}

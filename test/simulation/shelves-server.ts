@@ -1,0 +1,191 @@
+/** The held objects of the simulation's server: what each activation is, has and does goes into the history. */
+import { Code, ConnectError } from "@connectrpc/connect";
+import { sleep } from "../../runtime/base/clock.ts";
+import type { CommandContext } from "../../runtime/base/handlers.ts";
+import type { Self, StateMember } from "../../runtime/base/objects.ts";
+import { state } from "../../runtime/delta/state.ts";
+import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
+import type { Server } from "../../server/index.ts";
+import {
+  Queue,
+  type QueueObject,
+  Room,
+  Shelf,
+  type ShelfObject,
+} from "./gen/test/simulation/v1/shelves_holdfast.ts";
+import {
+  QueueWaitingSchema,
+  RoomViewSchema,
+  ShelfKeysSchema,
+  ShelfKnocksSchema,
+  type Stand,
+  StandSchema,
+} from "./gen/test/simulation/v1/shelves_pb.ts";
+import { create } from "@bufbuild/protobuf";
+import type { History } from "./history.ts";
+import type { Ledger, Stage } from "./ledger.ts";
+
+/** How an activation goes. */
+export interface StartFate {
+  readonly takesMs: number;
+  readonly fail: "transient" | "broken" | undefined;
+  /** It fails by itself so many ms after its start; undefined: it does not. */
+  readonly failsAfterMs: number | undefined;
+}
+
+export interface ShelvesParts {
+  readonly ledger: Ledger;
+  readonly history: History;
+  readonly startOf: () => StartFate;
+  /** How this run of a handler fails; undefined: it does not. */
+  readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
+  /** Whether who has not signed in may write. */
+  readonly nobodyWrites: boolean;
+}
+
+const nobody = "nobody";
+
+/** One activation, as the history knows it. */
+class Activation {
+  readonly object: string;
+  readonly name: string;
+  readonly #history: History;
+  readonly #changes = new Map<string, number>();
+
+  constructor(object: string, name: string, history: History) {
+    this.object = object;
+    this.name = name;
+    this.#history = history;
+  }
+
+  /** The next stand of one of its states. */
+  next(member: string): Stand {
+    const change = (this.#changes.get(member) ?? -1) + 1;
+    this.#changes.set(member, change);
+    this.#history.add({ kind: "stand", member, activation: this.name, change });
+    return create(StandSchema, { activation: this.name, change });
+  }
+}
+
+type Command = { readonly key: string; readonly thinkMs: number };
+
+export function serveShelves(server: Server, process: SimulatedProcess, parts: ShelvesParts): void {
+  const { ledger, history, nobodyWrites, failureOf } = parts;
+  const { clock } = process;
+  let madeCount = 0;
+
+  const begin = async (object: string, self: Self): Promise<Activation> => {
+    madeCount += 1;
+    const made = new Activation(object, `${process.name} ${object} #${madeCount}`, history);
+    history.add({ kind: "made", object, activation: made.name, server: process.name });
+    self.onEnd(() => history.add({ kind: "unmade", activation: made.name }));
+    const { takesMs, fail, failsAfterMs } = parts.startOf();
+    if (takesMs > 0) await sleep(clock, takesMs, self.signal);
+    if (fail === "transient") throw new ConnectError("not now", Code.Unavailable);
+    if (fail === "broken") throw new ConnectError("cannot be", Code.FailedPrecondition);
+    if (failsAfterMs !== undefined) {
+      const timer = clock.timer(failsAfterMs, () =>
+        self.fail(new ConnectError("worn out", Code.Unavailable)),
+      );
+      self.onEnd(() => timer.cancel());
+    }
+    return made;
+  };
+  const start = async ({ key, thinkMs }: Command, ctx: CommandContext): Promise<string> => {
+    const by = ctx.caller.by ?? nobody;
+    history.add({ kind: "started", key, callId: ctx.callId ?? "", server: process.name, by });
+    if (thinkMs > 0) await sleep(clock, thinkMs, ctx.signal);
+    if (failureOf(key) !== undefined) throw new Error("the handler fails");
+    return by;
+  };
+  /** Puts a key into the store, then into the state. */
+  const put = async (
+    list: string,
+    request: Command,
+    ctx: CommandContext,
+    show: () => void,
+  ): Promise<{ by: string }> => {
+    const by = await start(request, ctx);
+    const reply = await ctx.transaction((tx) => {
+      const { key } = request;
+      (tx as Stage).append({ key, callId: ctx.callId ?? "", by, server: process.name, list });
+      return { by };
+    });
+    show();
+    return reply;
+  };
+
+  server.serve(
+    Shelf,
+    async ({ params: { name }, self }): Promise<ShelfObject> => {
+      const made = await begin(`shelf ${name}`, self);
+      const keys = state(ShelfKeysSchema, {
+        stand: made.next("keys"),
+        keys: [...ledger.keysOf(`shelf ${name}`)],
+      });
+      const knocks = state(ShelfKnocksSchema, { stand: made.next("knocks") });
+      return {
+        keys,
+        knocks,
+        put: (request, ctx) =>
+          put(`shelf ${name}`, request, ctx, () =>
+            keys.update((draft) => {
+              draft.stand = made.next("keys");
+              draft.keys.push(request.key);
+            }),
+          ),
+        async knock(request, ctx) {
+          const by = await start(request, ctx);
+          const { key } = request;
+          ledger.actElsewhere({ key, callId: ctx.callId ?? "", by, server: process.name });
+          restand(knocks, made.next("knocks"));
+          return { by };
+        },
+        look: () => ({ length: keys.value.keys.length }),
+      };
+    },
+    { variant: ({ by }) => (nobodyWrites || by !== undefined ? "writer" : "reader") },
+  );
+
+  server.serve(Queue, async ({ params: { name }, self }): Promise<QueueObject> => {
+    const made = await begin(`queue ${name}`, self);
+    const waiting = state(QueueWaitingSchema, {
+      stand: made.next("waiting"),
+      keys: [...ledger.keysOf(`queue ${name}`)],
+    });
+    return {
+      waiting,
+      push: (request, ctx) =>
+        put(`queue ${name}`, request, ctx, () =>
+          waiting.update((draft) => {
+            draft.stand = made.next("waiting");
+            draft.keys.push(request.key);
+          }),
+        ),
+    };
+  });
+
+  server.serve(Room, async ({ params: { name }, self }) => {
+    const made = await begin(`room ${name}`, self);
+    const shelf = await self.get(Shelf, { name });
+    const first = shelf.keys.value.stand;
+    const view = state(RoomViewSchema, {
+      stand: made.next("view"),
+      ...(first === undefined ? {} : { shelf: first }),
+    });
+    const stop = shelf.keys.subscribe(({ stand }) =>
+      view.update((draft) => {
+        draft.stand = made.next("view");
+        if (stand !== undefined) draft.shelf = create(StandSchema, stand);
+      }),
+    );
+    self.onEnd(stop);
+    return { view };
+  });
+}
+
+function restand(member: StateMember<{ stand?: Stand | undefined } & object>, stand: Stand): void {
+  member.update((draft) => {
+    draft.stand = stand;
+  });
+}
