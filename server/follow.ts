@@ -61,14 +61,7 @@ export async function openStream(asked: FollowAsked, parts: FollowingParts): Pro
   const request = requestOf(asked, definition);
   const carried = new FollowCarried(asked);
   const { topics, epoch, log, clock } = parts;
-  const scope = new StreamScope({
-    topics,
-    epoch,
-    after: placeOf(follow),
-    get signal() {
-      return stop.signal;
-    },
-  });
+  const scope = new StreamScope({ topics, epoch, after: placeOf(follow), stop });
   const { caller, session } = guest;
   const base = { caller, session, deadline: undefined, callId: undefined, log, clock };
   // Not a copy: its getters make what they give.
@@ -79,7 +72,7 @@ export async function openStream(asked: FollowAsked, parts: FollowingParts): Pro
   try {
     const returned = await parts.handler(definition)(request, context);
     const source = await scope.serve(iterable(returned), definition.method.output);
-    return new Opened(source, definition, scope, log);
+    return new Opened(source, definition, scope.onlySource ? source : scope, log);
   } catch (error) {
     scope.close();
     throw errorOfThrow(error, definition, log);
@@ -89,13 +82,13 @@ export async function openStream(asked: FollowAsked, parts: FollowingParts): Pro
 class Opened implements OpenedStream {
   readonly source: StreamSource;
   readonly #definition: StreamDefinition;
-  readonly #scope: StreamScope;
+  readonly #toClose: { close(): void };
   readonly #log: Log;
 
-  constructor(source: StreamSource, definition: StreamDefinition, scope: StreamScope, log: Log) {
+  constructor(source: StreamSource, definition: StreamDefinition, toClose: { close(): void }, log: Log) {
     this.source = source;
     this.#definition = definition;
-    this.#scope = scope;
+    this.#toClose = toClose;
     this.#log = log;
   }
 
@@ -104,7 +97,7 @@ class Opened implements OpenedStream {
   }
 
   close(): void {
-    this.#scope.close();
+    this.#toClose.close();
   }
 }
 

@@ -283,7 +283,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const streamsOf = wireStreams({
     refusal: () => closing.refusal(),
     open: (asked) => openStream(asked, following),
-    enroll: (comeBack) => streams.enroll({ resumes: true, end: comeBack }),
+    streams,
     clock,
   });
   const follows = createFollow({

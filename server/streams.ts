@@ -41,12 +41,6 @@ export class OpenStreams {
     this.#open.add(stream);
   }
 
-  /** Takes it in, until it leaves. */
-  enroll(stream: OpenStream): { leave(): void } {
-    this.add(stream);
-    return { leave: () => this.delete(stream) };
-  }
-
   delete(stream: OpenStream): void {
     this.#open.delete(stream);
     if (this.#open.size > 0) return;
@@ -145,7 +139,7 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
       wake();
     },
   });
-  const scope = new StreamScope({ ...parts, after: undefined, signal: stop.signal });
+  const scope = new StreamScope({ ...parts, after: undefined, stop });
   let source: AsyncIterator<Message> | undefined;
   try {
     const context = createContext(contextParts(guest, parts), carried, stop);

@@ -35,7 +35,7 @@ export async function openWebSocket(
   try {
     await opened(socket, protocol, stop.signal);
     socket.binaryType = "nodebuffer";
-    return webSocketWire(socket, clock);
+    return webSocketWire(socket, clock, (packet) => socket.send(packet, { binary: false }));
   } catch (error) {
     if (stop.signal.aborted) throw stop.signal.reason;
     if (problem !== undefined && "code" in problem) throw connectFault(origin, problem);

@@ -26,7 +26,13 @@ import { jsonCodec } from "../codec/json.ts";
 import { codecNamed, helloMessage } from "../wire/handshake.ts";
 import { payloadOf, readPacket, writePacket } from "../wire/packet.ts";
 import type { OwnConnections, StreamEnvironment } from "./stream-environment.ts";
-import type { StreamBatch, StreamConnection, StreamDialer, StreamOpening } from "./stream-connection.ts";
+import type {
+  StreamBatch,
+  StreamConnection,
+  StreamDialer,
+  StreamMessage,
+  StreamOpening,
+} from "./stream-connection.ts";
 import type { Position } from "./resume-point.ts";
 import { streamMessage } from "./stream-message.ts";
 
@@ -141,9 +147,11 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
     }
     const { data } = value;
     const { definition } = this.#followed;
-    const messages = this.#read(data).flatMap(
-      ({ kind }) => streamMessage(kind, this.#codec, definition) ?? [],
-    );
+    const messages: StreamMessage<MessageShape<O>>[] = [];
+    for (const { kind } of this.#read(data)) {
+      const message = streamMessage(kind, this.#codec, definition);
+      if (message !== undefined) messages.push(message);
+    }
     this.#codec = codecNamed(this.#env.format) ?? jsonCodec;
     return { messages, byteCount: data.byteLength };
   }

@@ -38,13 +38,19 @@ export class Inbox<T> {
   put(one: Arrived<T>): void {
     this.#arrived.push(one);
     if (one.kind === "item") this.#byteCount += one.byteCount;
-    this.wakeReader();
+    if (this.#reader !== undefined) this.wakeReader();
+  }
+
+  /** The next one, if it is an item. */
+  takeItem(): Extract<Arrived<T>, { readonly kind: "item" }> | undefined {
+    const [first] = this.#arrived;
+    return first?.kind === "item" ? (this.take() as typeof first) : undefined;
   }
 
   take(): Arrived<T> | undefined {
     const one = this.#arrived.shift();
     if (one?.kind === "item") this.#byteCount -= one.byteCount;
-    if (!this.isFull) this.wakeWriter();
+    if (this.#writer !== undefined && !this.isFull) this.wakeWriter();
     return one;
   }
 

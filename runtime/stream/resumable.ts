@@ -21,7 +21,7 @@ import { Source, type Watchable } from "../base/watchable.ts";
 import { callerAborted, errorOfStop } from "../call/call-error.ts";
 import { followDialer, type Followed } from "./follow-connection.ts";
 import { GapTeller } from "./gap.ts";
-import { Inbox } from "./inbox.ts";
+import { type Arrived, Inbox } from "./inbox.ts";
 import { plainDialer } from "./plain-connection.ts";
 import type { StreamEnvironment } from "./stream-environment.ts";
 import { streamFacts } from "./stream-end.ts";
@@ -58,6 +58,7 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
   #end: End | undefined;
   /** Several reads at once get their items in order. */
   #turn: Promise<unknown> = Promise.resolve();
+  #waitingReads = 0;
   #forget: readonly (() => void)[] = [];
 
   constructor(
@@ -110,10 +111,11 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     this.#iterated = true;
     return {
       next: () => {
-        const result = this.#turn.then(() => this.#next());
-        this.#turn = result.catch(() => undefined);
+        // Most items are there already, as they come by the packet.
+        const item = this.#waitingReads === 0 ? this.#inbox.takeItem() : undefined;
+        if (item !== undefined) return Promise.resolve(this.#taken(item));
         // A gap is only given where the options ask for it.
-        return result as Promise<IteratorResult<MessageShape<O>, undefined>>;
+        return this.#nextInTurn() as Promise<IteratorResult<MessageShape<O>, undefined>>;
       },
       return: async () => {
         await this.close();
@@ -131,14 +133,27 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     return this.close();
   }
 
+  #taken({ at, item }: Extract<Arrived<MessageShape<O>>, { kind: "item" }>): IteratorResult<MessageShape<O>> {
+    this.#loop.intake.taken(at);
+    return { done: false, value: item };
+  }
+
+  #nextInTurn(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
+    this.#waitingReads += 1;
+    const result = this.#turn
+      .then(() => this.#next())
+      .finally(() => {
+        this.#waitingReads -= 1;
+      });
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
   async #next(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
     this.#begin();
     for (;;) {
       const one = this.#inbox.take();
-      if (one?.kind === "item") {
-        this.#loop.intake.taken(one.at);
-        return { done: false, value: one.item };
-      }
+      if (one?.kind === "item") return this.#taken(one);
       if (one?.kind === "gap") {
         const given = await this.#tell(one.gap);
         if (given !== undefined) return { done: false, value: given };

@@ -58,6 +58,8 @@ const decoder = new TextDecoder();
 
 class WebSocketWire implements Wire {
   readonly name = "WebSocket";
+  readonly sharesPackets = true;
+  readonly #sendText: (packet: Uint8Array) => void;
   readonly #socket: WebSocketLike;
   readonly #clock: Clock;
   #onPacket: (packet: Uint8Array) => void = () => undefined;
@@ -67,7 +69,8 @@ class WebSocketWire implements Wire {
   #problem: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(socket: WebSocketLike, clock: Clock) {
+  constructor(socket: WebSocketLike, clock: Clock, sendText: ((packet: Uint8Array) => void) | undefined) {
+    this.#sendText = sendText ?? ((packet) => socket.send(decoder.decode(packet)));
     this.#socket = socket;
     this.#clock = clock;
     // Packets are used in their own turn; a Blob would have to be waited for.
@@ -87,8 +90,8 @@ class WebSocketWire implements Wire {
 
   send(packet: Uint8Array): void {
     if (this.#state !== "open" || this.#socket.readyState !== openState) return;
-    const text = packet[0] === bracket;
-    this.#socket.send(text ? decoder.decode(packet) : (packet as Uint8Array<ArrayBuffer>));
+    if (packet[0] === bracket) this.#sendText(packet);
+    else this.#socket.send(packet as Uint8Array<ArrayBuffer>);
   }
 
   onPacket(fn: (packet: Uint8Array) => void): void {
@@ -149,9 +152,17 @@ class WebSocketWire implements Wire {
   }
 }
 
-/** A wire over a WebSocket that is open. */
-export function webSocketWire(socket: WebSocketLike, clock: Clock): Wire {
-  return new WebSocketWire(socket, clock);
+/**
+ * A wire over a WebSocket that is open.
+ *
+ * @param sendText - sends the bytes of a text frame, where the socket takes them as they are. Default: as a string.
+ */
+export function webSocketWire(
+  socket: WebSocketLike,
+  clock: Clock,
+  sendText?: (packet: Uint8Array) => void,
+): Wire {
+  return new WebSocketWire(socket, clock, sendText);
 }
 
 /**

@@ -119,6 +119,13 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
     if (this.#state === "open") this.#queue.add(message);
   }
 
+  /** Sends what was packed already, behind all that was said before. Others may be sent the same bytes. */
+  sendPacket(packet: Uint8Array): void {
+    if (this.#state !== "open") return;
+    this.#queue.flush();
+    this.#out(this.#wire.sharesPackets === true ? packet : packet.slice());
+  }
+
   /** Sends what waits for the turn's end. */
   flush(): void {
     this.#queue.flush();

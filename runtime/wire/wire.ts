@@ -18,6 +18,8 @@ export interface Wire {
   readonly name: string;
   /** Sends one packet. The bytes belong to the wire from here on. */
   send(packet: Uint8Array): void;
+  /** Whether it only reads them, so that other wires may be given the same bytes. Absent: it may do what it likes. */
+  readonly sharesPackets?: boolean;
   /** Who hears the packets; set once, before the first can come. The bytes are good until `fn` returns. */
   onPacket(fn: (packet: Uint8Array) => void): void;
   /**

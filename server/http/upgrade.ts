@@ -57,7 +57,8 @@ export function createUpgrade(parts: UpgradeParts): UpgradeListener {
     sockets.handleUpgrade(request, socket, head, (made: WebSocket) => {
       made.binaryType = "nodebuffer";
       const from = { header: headersOf(request), address: request.socket.remoteAddress };
-      parts.accept(webSocketWire(made, parts.clock), from);
+      const sendText = (packet: Uint8Array): void => made.send(packet, { binary: false });
+      parts.accept(webSocketWire(made, parts.clock, sendText), from);
     });
   };
 }

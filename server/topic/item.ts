@@ -33,19 +33,25 @@ export function itemBytes<Item extends DescMessage>(
   );
 }
 
+const nothing = new Uint8Array();
+
 export class TopicItem<Item extends DescMessage = DescMessage> {
   readonly seq: number;
   readonly bytes: Uint8Array;
   /** Bytes of the topic's life up to the end of this item. */
   readonly endBytes: number;
+  /** Only its number is there: nobody knows whether there is an item, and followers are told that it is lost. */
+  readonly lost: boolean;
   readonly #schema: Item;
   #message: MessageShape<Item> | undefined;
   #plains: Map<Codec, Plain> | undefined;
 
-  constructor(schema: Item, seq: number, bytes: Uint8Array, endBytes: number) {
+  /** @param bytes - undefined for one that is lost. */
+  constructor(schema: Item, seq: number, bytes: Uint8Array | undefined, endBytes: number) {
     this.#schema = schema;
+    this.lost = bytes === undefined;
     this.seq = seq;
-    this.bytes = bytes;
+    this.bytes = bytes ?? nothing;
     this.endBytes = endBytes;
   }
 

@@ -6,6 +6,7 @@
  *
  * Source: design "Streams: The server".
  */
+import { nextTick } from "node:process";
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
@@ -27,12 +28,16 @@ const aheadCountMost = 64;
 /** An item with its number; 0 in a stream without numbers. */
 export type NumberedItem = readonly [seq: number, item: MessageInitShape<DescMessage>];
 
-export interface IteratedParts {
-  readonly schema: DescMessage;
-  readonly items: AsyncIterable<NumberedItem>;
-  /** Undefined: its items have no numbers. */
-  readonly at: Place | undefined;
-  readonly restarted: boolean;
+export type IteratedParts = { readonly schema: DescMessage; readonly restarted: boolean } & (
+  | { readonly at: Place; readonly items: AsyncIterable<NumberedItem> }
+  /** Its items have no numbers. */
+  | { readonly at: undefined; readonly items: AsyncIterable<MessageInitShape<DescMessage>> }
+);
+
+/** Items that were read, and their numbers, of which a stream without them has none. */
+interface Ahead {
+  readonly items: MessageInitShape<DescMessage>[];
+  readonly seqs: number[];
 }
 
 export class IteratedSource implements StreamSource {
@@ -40,31 +45,34 @@ export class IteratedSource implements StreamSource {
   readonly restarted: boolean;
   readonly lost: Gap | undefined = undefined;
   readonly #schema: DescMessage;
-  readonly #iterator: AsyncIterator<NumberedItem>;
-  #ahead: NumberedItem[] = [];
+  readonly #iterator: AsyncIterator<unknown>;
+  #ahead: Ahead = { items: [], seqs: [] };
   #end: Extract<Taken, { kind: "done" | "failed" }> | undefined;
   #reading = false;
   #closed = false;
-  /** The number of the last item that was taken. */
+  /** The number of the last item that was read, and of the last that was taken. */
+  #readSeq: number;
   #seq: number;
   #wake: (() => void) | undefined;
+  #telling = false;
 
   constructor(parts: IteratedParts) {
     this.at = parts.at;
     this.restarted = parts.restarted;
     this.#schema = parts.schema;
     this.#seq = parts.at?.seq ?? 0;
+    this.#readSeq = this.#seq;
     this.#iterator = parts.items[Symbol.asyncIterator]();
     this.#readOn();
   }
 
   take(): Taken {
-    const items = this.#ahead;
-    if (items.length === 0) return this.#end ?? { kind: "nothing" };
-    this.#ahead = [];
+    const ahead = this.#ahead;
+    if (ahead.items.length === 0) return this.#end ?? { kind: "nothing" };
+    this.#ahead = { items: [], seqs: [] };
     this.#readOn();
-    const batch = new IteratedBatch(this.#schema, items, this.at === undefined ? undefined : this.#seq);
-    this.#seq = items.at(-1)?.[0] ?? this.#seq;
+    const batch = new IteratedBatch(this.#schema, ahead, this.at === undefined ? undefined : this.#seq);
+    this.#seq = this.#readSeq;
     return { kind: "items", batch };
   }
 
@@ -81,65 +89,77 @@ export class IteratedSource implements StreamSource {
   }
 
   #readOn(): void {
-    if (this.#reading || this.#closed || this.#end !== undefined || this.#ahead.length >= aheadCountMost)
-      return;
+    if (this.#reading || this.#closed || this.#end !== undefined) return;
+    if (this.#ahead.items.length >= aheadCountMost) return;
     this.#reading = true;
-    this.#iterator.next().then(
-      (next) => this.#came(next),
-      (error: unknown) => this.#ended({ kind: "failed", error }),
-    );
+    this.#iterator.next().then(this.#came, this.#threw);
   }
 
-  #came(next: IteratorResult<NumberedItem>): void {
+  readonly #came = (next: IteratorResult<unknown>): void => {
     this.#reading = false;
     if (next.done === true) {
       this.#ended({ kind: "done" });
       return;
     }
-    const lastSeq = this.#ahead.at(-1)?.[0] ?? this.#seq;
-    const [seq] = next.value;
-    if (this.at !== undefined && !(Number.isSafeInteger(seq) && seq > lastSeq)) {
-      this.#iterator.return?.().catch(() => undefined);
-      const text = `ctx.numbered: an item has the number ${String(seq)} after ${lastSeq}. Numbers are whole and rise.`;
-      this.#ended({ kind: "failed", error: new RangeError(text) });
-      return;
+    const { items, seqs } = this.#ahead;
+    if (this.at === undefined) items.push(next.value as MessageInitShape<DescMessage>);
+    else {
+      const [seq, item] = next.value as NumberedItem;
+      if (!(Number.isSafeInteger(seq) && seq > this.#readSeq)) {
+        this.#iterator.return?.().catch(() => undefined);
+        const text = `ctx.numbered: an item has the number ${String(seq)} after ${this.#readSeq}. Numbers are whole and rise.`;
+        this.#ended({ kind: "failed", error: new RangeError(text) });
+        return;
+      }
+      this.#readSeq = seq;
+      items.push(item);
+      seqs.push(seq);
     }
-    this.#ahead.push(next.value);
     this.#readOn();
-    this.#tell();
-  }
+    this.#tellLater();
+  };
+
+  readonly #threw = (error: unknown): void => this.#ended({ kind: "failed", error });
 
   #ended(end: Extract<Taken, { kind: "done" | "failed" }>): void {
     this.#reading = false;
     this.#end = end;
-    this.#tell();
+    this.#tellLater();
   }
 
-  #tell(): void {
-    const wake = this.#wake;
-    if (wake === undefined) return;
-    this.#wake = undefined;
-    // What the iterable has ready belongs in the same packet.
-    queueMicrotask(() => queueMicrotask(wake));
+  /** When no promise has anything to do any more: what the iterable has ready belongs in the same packet. */
+  #tellLater(): void {
+    if (this.#wake === undefined || this.#telling) return;
+    this.#telling = true;
+    nextTick(this.#tell);
   }
+
+  readonly #tell = (): void => {
+    this.#telling = false;
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  };
 }
 
 class IteratedBatch implements ItemBatch {
   readonly #schema: DescMessage;
-  readonly #items: readonly NumberedItem[];
+  readonly #ahead: Ahead;
   /** The number before the first; undefined: there are none. */
   readonly #afterSeq: number | undefined;
 
-  constructor(schema: DescMessage, items: readonly NumberedItem[], afterSeq: number | undefined) {
+  constructor(schema: DescMessage, ahead: Ahead, afterSeq: number | undefined) {
     this.#schema = schema;
-    this.#items = items;
+    this.#ahead = ahead;
     this.#afterSeq = afterSeq;
   }
 
   messages(codec: Codec, stream: number): readonly ServerMessage[] {
     const messages: ServerMessage[] = [];
+    const { items, seqs } = this.#ahead;
     let lastSeq = this.#afterSeq;
-    for (const [seq, init] of this.#items) {
+    for (const [at, init] of items.entries()) {
+      const seq = seqs[at] ?? 0;
       // Numbers may skip; the client is told, since for it a skip is a loss.
       if (lastSeq !== undefined && seq !== lastSeq + 1)
         messages.push(lostMessage(stream, { count: 0, seq: seq - 1 }));

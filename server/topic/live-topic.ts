@@ -66,8 +66,17 @@ export class LiveTopic<Item extends DescMessage = DescMessage> implements Follow
 
   /** Adds the next item; followers hear of it at the end of this turn. Gives its number. */
   push(bytes: Uint8Array): number {
+    return this.#push(bytes);
+  }
+
+  /** There may have been a next item, and nobody can tell: followers hear that one is lost. */
+  lose(): void {
+    this.#push(undefined);
+  }
+
+  #push(bytes: Uint8Array | undefined): number {
     this.#lastSeq += 1;
-    this.#endBytes += bytes.length;
+    this.#endBytes += bytes?.length ?? 0;
     this.#ring.push(new TopicItem(this.#schema, this.#lastSeq, bytes, this.#endBytes));
     this.#tellLater();
     return this.#lastSeq;

@@ -20,6 +20,7 @@ export class Publishing {
   readonly #topics: Topics;
   readonly #outgoing: Outgoing[] = [];
   #open = true;
+  #written = false;
 
   constructor(topics: Topics) {
     this.#topics = topics;
@@ -43,6 +44,7 @@ export class Publishing {
       const shelf = this.#topics.shelfIn(tx);
       if (shelf.rollsBack) one.seq = append(shelf, one.name, one.bytes);
     }
+    this.#written = true;
   }
 
   /** All of it is durable. */
@@ -58,13 +60,16 @@ export class Publishing {
   }
 
   /**
-   * The transaction has failed. Mostly nothing of it stands; a store that broke cannot say so. A durable topic looks
-   * into the store then; one in memory shows nothing, even if the transaction stands.
+   * The transaction has failed. Mostly nothing of it stands; but when its callback had ended, a store that broke
+   * cannot say so. A durable topic looks into the store then; one in memory says that an item is lost, since nothing
+   * could tell it later.
    */
   falls(): void {
     this.#open = false;
     for (const { name, seq } of this.#outgoing) {
-      if (seq !== undefined && name instanceof DurableName) this.#topics.knownDurable(name)?.doubt();
+      if (!(name instanceof DurableName)) {
+        if (this.#written) this.#topics.memory(name).lose();
+      } else if (seq !== undefined) this.#topics.knownDurable(name)?.doubt();
     }
   }
 }

@@ -71,7 +71,11 @@ export class TopicBatch<Desc extends DescMessage = DescMessage> implements ItemB
   }
 
   messages(codec: Codec, stream: number): readonly ServerMessage[] {
-    return this.items.map((item) => itemMessage(stream, item.seq, payloadOfPlain(item.plain(codec))));
+    return this.items.map((item) =>
+      item.lost
+        ? lostMessage(stream, { count: 1, seq: item.seq })
+        : itemMessage(stream, item.seq, payloadOfPlain(item.plain(codec))),
+    );
   }
 
   packets(codec: Codec, stream: number): readonly Uint8Array[] {

@@ -18,8 +18,8 @@ export interface StreamScopeParts {
   readonly topics: Topics;
   /** The place that the client resumes from; undefined: it follows for the first time, or cannot resume. */
   readonly after: Place | undefined;
-  /** Aborts when the stream ends. Looked at late: it may be made only then. */
-  readonly signal: AbortSignal;
+  /** Has the signal that aborts when the stream ends; looked at late, since it may be made only then. */
+  readonly stop: { readonly signal: AbortSignal };
   /** Of numbered sources that name none: the store's. */
   readonly epoch: string;
 }
@@ -33,6 +33,7 @@ abstract class Resumable<Item> implements AsyncIterable<Item> {
 
 export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
   readonly #parts: StreamScopeParts;
+  /** What was opened, with the source that is served; that one closes what it came from. */
   readonly #toClose: { close(): void }[] = [];
 
   constructor(parts: StreamScopeParts) {
@@ -52,7 +53,7 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
     const follower = topics.nameOf(topic).follow(after, backlog);
     const followed = new Followed<Item>(
       follower as TopicFollower<Item> | Promise<TopicFollower<Item>>,
-      this.#parts,
+      this.#parts.stop,
     );
     this.#toClose.push(followed);
     return followed;
@@ -67,12 +68,18 @@ export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
         ? await returned.open(schema)
         : new IteratedSource({
             schema,
-            items: withoutNumbers(returned as AsyncIterable<MessageInitShape<DescMessage>>),
+            items: returned as AsyncIterable<MessageInitShape<DescMessage>>,
             at: undefined,
             restarted: this.#parts.after !== undefined,
           });
-    if (!(returned instanceof Followed)) this.#toClose.push(source);
+    const at = this.#toClose.indexOf(returned as { close?: () => void } as { close(): void });
+    this.#toClose.splice(at < 0 ? this.#toClose.length : at, 1, source);
     return source;
+  }
+
+  /** Whether nothing is to be closed but the source: then nobody needs this scope any more. */
+  get onlySource(): boolean {
+    return this.#toClose.length === 1;
   }
 
   /** The stream has ended. */
@@ -90,15 +97,12 @@ const lagged = {
 
 class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
   readonly #follower: TopicFollower<Item> | Promise<TopicFollower<Item>>;
-  readonly #parts: Pick<StreamScopeParts, "signal">;
+  readonly #stop: StreamScopeParts["stop"];
 
-  constructor(
-    follower: TopicFollower<Item> | Promise<TopicFollower<Item>>,
-    parts: Pick<StreamScopeParts, "signal">,
-  ) {
+  constructor(follower: TopicFollower<Item> | Promise<TopicFollower<Item>>, stop: StreamScopeParts["stop"]) {
     super();
     this.#follower = follower;
-    this.#parts = parts;
+    this.#stop = stop;
     if (follower instanceof Promise) follower.catch(() => undefined); // told to who opens it
   }
 
@@ -107,14 +111,14 @@ class Followed<Item extends DescMessage> extends Resumable<MessageShape<Item>> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MessageShape<Item>> {
-    const { signal } = this.#parts;
+    const { signal } = this.#stop;
     const follower = await this.#follower;
     try {
       while (!signal.aborted) {
         const batch = follower.takeBatch();
         if (batch === "lagged") throw errorOf("LAGGED", lagged, undefined, {});
         if (batch === "nothing") await woken(follower, signal);
-        else for (const item of batch.items) yield item.message;
+        else for (const item of batch.items) if (!item.lost) yield item.message;
       }
     } finally {
       follower.close();
@@ -142,14 +146,14 @@ class Numbered<Item> extends Resumable<Item> {
   }
 
   async open(schema: DescMessage): Promise<StreamSource> {
-    const { after, signal } = this.#parts;
+    const { after, stop } = this.#parts;
     const { begin, oldest, epoch = this.#parts.epoch } = this.#source;
     const known = after?.epoch === epoch ? after : undefined;
     const beforeOldest = after === undefined ? 0 : wholeNumber("oldest", (await oldest?.()) ?? 1) - 1;
     const resumes = known !== undefined && known.seq >= beforeOldest;
     const first = after === undefined ? wholeNumber("begin", (await begin?.()) ?? 0) : beforeOldest;
     const seq = resumes ? known.seq : first;
-    const items = this.#source.after(seq, signal) as AsyncIterable<NumberedItem>;
+    const items = this.#source.after(seq, stop.signal) as AsyncIterable<NumberedItem>;
     return new IteratedSource({
       schema,
       items,
@@ -160,19 +164,13 @@ class Numbered<Item> extends Resumable<Item> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item> {
     const { after, begin } = this.#source;
-    for await (const [, item] of after((await begin?.()) ?? 0, this.#parts.signal)) yield item;
+    for await (const [, item] of after((await begin?.()) ?? 0, this.#parts.stop.signal)) yield item;
   }
 }
 
 function wholeNumber(name: string, value: number): number {
   if (Number.isSafeInteger(value) && value >= 0) return value;
   throw new RangeError(`ctx.numbered: ${name} gave ${String(value)}, it must be a whole number from 0.`);
-}
-
-async function* withoutNumbers(
-  items: AsyncIterable<MessageInitShape<DescMessage>>,
-): AsyncGenerator<NumberedItem> {
-  for await (const item of items) yield [0, item];
 }
 
 /** Resolves when there may be more, or the signal aborts. */

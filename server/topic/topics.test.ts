@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, it } from "vitest";
+import { jsonCodec } from "../../runtime/codec/json.ts";
 import { silentLog } from "../../runtime/base/log.ts";
 import type { DurableTopic, Topic } from "../../runtime/base/topics.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
@@ -128,6 +129,29 @@ describe.each(["memory", "sqlite"] as const)("durable topics on a %s store", (ki
     const follower = await world(kind, store).durable("a").follow({ epoch, seq: 100 }, 0);
     expect(follower.lost).toEqual({ count: 76, seq: 176 });
     expect(take(follower)).toHaveLength(256);
+  });
+
+  it("in memory say that an item is lost when its transaction fails at its commit, and may stand", async () => {
+    const { memory, topics, store } = world(kind);
+    const follower = memory("m").follow(undefined, 0);
+    const fails = (at: "callback" | "commit"): Publishing => {
+      const publishing = new Publishing(topics);
+      publishing.publish(memory("m"), { number: 1n });
+      if (at === "commit") publishing.write(undefined);
+      publishing.falls();
+      return publishing;
+    };
+    fails("callback");
+    fails("commit");
+    memory("m").publish({ number: 2n });
+    await store.write(() => undefined);
+    const taken = follower.takeBatch();
+    if (typeof taken === "string") return expect.unreachable(taken);
+    const said = taken.messages(jsonCodec, 1).map(({ kind: its }) => [its.case, its.value]);
+    expect(said).toMatchObject([
+      ["lost", { count: 1, seq: 1 }],
+      ["item", { seq: 2 }],
+    ]);
   });
 
   it("show an item of a transaction when it is durable, and never when it is rolled back", async () => {

@@ -23,13 +23,19 @@ import { type ItemBatch, itemBytesIn, itemPacketBytesEnough } from "../topic/sou
 import { type FollowParts, type OpenedStream, openingMessages } from "./follow-rpc.ts";
 import type { OpenWire } from "./open-wire.ts";
 
+/** A stream as a drain sees it. */
+interface OpenStream {
+  readonly resumes: boolean;
+  end(afterMs: number): void;
+}
+
 export interface WireStreamParts {
   /** The error that new streams are refused with; undefined: the server is open. */
   readonly refusal: () => ConnectError | undefined;
   /** Asks the handler. Rejects with the ConnectError that the client gets. */
   readonly open: FollowParts["open"];
-  /** Takes a stream in among those that are open, for a drain to end it so that its client comes back. */
-  readonly enroll: (comeBack: (afterMs: number) => void) => { leave(): void };
+  /** Those that are open, for a drain to end them so that their clients come back. */
+  readonly streams: { add(stream: OpenStream): void; delete(stream: OpenStream): void };
   readonly clock: Clock;
 }
 
@@ -54,12 +60,23 @@ export function wireStreams(parts: WireStreamParts): (wire: OpenWire) => void {
   };
 }
 
-/** One stream, from its follow to its end. */
-interface Served {
+/** One stream, from its follow to its end. There may be a thousand on a wire, and most are quiet: it is a few fields. */
+class Served extends LateSignal implements OpenStream {
   readonly number: number;
-  readonly stop: LateSignal;
+  readonly resumes = true;
   opened: OpenedStream | undefined;
-  leave: () => void;
+  readonly #streams: WireStreams;
+
+  constructor(number: number, streams: WireStreams) {
+    super();
+    this.number = number;
+    this.#streams = streams;
+  }
+
+  /** A drain asks its client to come back. */
+  end(afterMs: number): void {
+    this.#streams.again(this, afterMs);
+  }
 }
 
 class WireStreams {
@@ -87,12 +104,9 @@ class WireStreams {
       this.#wire.end.send(endMessage({ stream: number, error: toLinkError(refusal) }));
       return;
     }
-    const served: Served = { number, stop: new LateSignal(), opened: undefined, leave: () => undefined };
+    const served = new Served(number, this);
     this.#open.set(number, served);
-    const seat = this.#parts.enroll((afterMs) =>
-      this.#end(served, endMessage({ stream: number, again: true, afterMs: Math.round(afterMs) })),
-    );
-    served.leave = () => seat.leave();
+    this.#parts.streams.add(served);
     void this.#begin(served, follow);
   }
 
@@ -100,6 +114,10 @@ class WireStreams {
     if (number === 0 || number > this.#lastNumber) throw protocolFault(`there was no stream ${number}`);
     const served = this.#open.get(number);
     if (served !== undefined) this.#forget(served);
+  }
+
+  again(served: Served, afterMs: number): void {
+    this.#end(served, endMessage({ stream: served.number, again: true, afterMs: Math.round(afterMs) }));
   }
 
   close(): void {
@@ -114,16 +132,15 @@ class WireStreams {
 
   async #begin(served: Served, follow: Follow): Promise<void> {
     const { guest, caller, end } = this.#wire;
-    const { stop } = served;
     try {
       const opened = await this.#parts.open({
         guest: { ...guest, caller },
         follow,
         header: new Headers(),
         codec: end.codec,
-        stop,
+        stop: served,
       });
-      if (stop.aborted) {
+      if (served.aborted) {
         opened.close();
         return;
       }
@@ -199,6 +216,30 @@ class WireStreams {
   }
 
   #items(served: Served, opened: OpenedStream, batch: ItemBatch): number {
+    // Where it is the only stream, as on a wire of each client, all wires are given the same bytes.
+    return this.#open.size === 1
+      ? this.#packets(served, opened, batch)
+      : this.#messages(served, opened, batch);
+  }
+
+  #packets(served: Served, opened: OpenedStream, batch: ItemBatch): number {
+    let packets: readonly Uint8Array[];
+    let bytes = 0;
+    try {
+      packets = batch.packets(this.#wire.end.codec, served.number);
+    } catch (error) {
+      this.#failed(served, opened.errorOf(error));
+      return 0;
+    }
+    for (const packet of packets) {
+      this.#wire.end.sendPacket(packet);
+      bytes += packet.length;
+    }
+    this.#due.add(served);
+    return bytes;
+  }
+
+  #messages(served: Served, opened: OpenedStream, batch: ItemBatch): number {
     let messages: readonly ServerMessage[];
     let bytes = 0;
     try {
@@ -226,8 +267,8 @@ class WireStreams {
   #forget(served: Served): void {
     this.#open.delete(served.number);
     this.#due.delete(served);
-    served.leave();
-    served.stop.abort();
+    this.#parts.streams.delete(served);
+    served.abort();
     served.opened?.close();
   }
 }

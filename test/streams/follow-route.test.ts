@@ -143,9 +143,8 @@ function packetsIn(body: Buffer): number {
   return count;
 }
 
-const proto = (data: Uint8Array<ArrayBuffer>): Uint8Array =>
-  toBinary(PacketSchema, create(PacketSchema, { data }));
-const json = (data: Uint8Array<ArrayBuffer>): Uint8Array =>
+const proto = (data: Uint8Array): Uint8Array => toBinary(PacketSchema, create(PacketSchema, { data }));
+const json = (data: Uint8Array): Uint8Array =>
   Buffer.from(toJsonString(PacketSchema, create(PacketSchema, { data })));
 const good = encodeEnvelope(0, proto(followPacket()));
 

@@ -265,7 +265,7 @@ it("an item that is larger than a packet ends its stream, and no other", async (
   const serve = wireStreams({
     refusal: () => undefined,
     open: async ({ follow }) => sourceOf(follow.stream === 1 ? "x".repeat(packetBytesMost) : "small"),
-    enroll: () => ({ leave: () => undefined }),
+    streams: { add: () => undefined, delete: () => undefined },
     clock,
   });
   serve(new OpenWire(end, {} as WireGuest, clock));
@@ -291,6 +291,9 @@ function sourceOf(text: string): OpenedStream {
   const item = payloadOf(jsonCodec, ReadResponseSchema, create(ReadResponseSchema, { text }));
   let taken = false;
   const messages: ItemBatch["messages"] = (_, stream) => [itemMessage(stream, 1, item)];
+  const packets: ItemBatch["packets"] = (codec, stream) => [
+    writePacket(codec, ServerMessageSchema, messages(codec, stream)),
+  ];
   return {
     source: {
       at: { epoch: "e", seq: 0 },
@@ -299,7 +302,7 @@ function sourceOf(text: string): OpenedStream {
       take() {
         if (taken) return { kind: "done" };
         taken = true;
-        return { kind: "items", batch: { messages, packets: () => [new Uint8Array()] } };
+        return { kind: "items", batch: { messages, packets } };
       },
       wait: () => undefined,
       close: () => undefined,
