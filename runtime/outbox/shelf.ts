@@ -50,6 +50,8 @@ export class Shelf {
   #notes = new Map<string, string>();
   readonly #list = new Source<readonly Shelved[]>([]);
   readonly #aside = new Source<readonly SetAside[]>([]);
+  /** Being written: they are calls of this process, also where a look finds them before they know that they are there. */
+  readonly #writing = new Set<string>();
   /** Put since the last look began, which may have missed them. */
   readonly #fresh = new Set<string>();
   #glance: Promise<void> | undefined;
@@ -131,7 +133,12 @@ export class Shelf {
   /** Keeps an entry, new or changed; durable when it resolves. */
   async put(entry: Entry): Promise<void> {
     const bytes = entryBytes(entry);
-    await this.#options.store.put(entry.name, bytes);
+    this.#writing.add(entry.name);
+    try {
+      await this.#options.store.put(entry.name, bytes);
+    } finally {
+      this.#writing.delete(entry.name);
+    }
     if (!this.#known.has(entry.name)) this.#sizeBytes += bytes.byteLength;
     this.#known.set(entry.name, shelved(entry));
     this.#fresh.add(entry.name);
@@ -186,7 +193,8 @@ export class Shelf {
       present.add(name);
       sizeBytes += size;
       if (named.kind === "entry") this.#lastPlace = Math.max(this.#lastPlace, named.place);
-      if (!this.#known.has(name) && !this.#foreign.has(name)) await this.#meet(name);
+      if (this.#known.has(name) || this.#foreign.has(name) || this.#writing.has(name)) continue;
+      await this.#meet(name);
     }
     for (const name of this.#known.keys()) {
       if (!present.has(name) && !this.#fresh.has(name)) this.#known.delete(name);
