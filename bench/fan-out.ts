@@ -131,10 +131,24 @@ const follow = (stream: number): object => ({
   follow: { stream, method: "bench.v1.FanService.Tail", request: {} },
 });
 
-function hear(data: Buffer, opened: () => void, got: (count: number) => void): void {
-  for (let n = timesIn(data, '"ready"'); n > 0; n -= 1) opened();
-  const count = timesIn(data, '"item":{"stream"');
-  if (count > 0) got(count);
+/** Hears pieces of a stream, which may be cut anywhere. */
+function hearing(opened: () => void, got: (count: number) => void): (piece: Buffer) => void {
+  const item = '"item":{"stream"';
+  let rest = Buffer.alloc(0);
+  let open = false;
+  return (piece) => {
+    const data = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    if (!open) for (let n = timesIn(data, '"ready"'); n > 0; n -= 1) opened();
+    const count = timesIn(data, item);
+    if (count > 0) {
+      open = true;
+      got(count);
+    }
+    // Less than a whole one, so that none is counted twice; `ready` comes in a piece of its own or before an item.
+    const lastAt = data.lastIndexOf(item);
+    const from = Math.max(lastAt + 1, data.length - item.length + 1, 0);
+    rest = Buffer.from(data.subarray(from));
+  };
 }
 
 /** One Follow on a connection: what is on the wire is read, without a client's own work. */
@@ -150,7 +164,7 @@ function openFollow(session: ClientHttp2Session, opened: () => void, got: (count
     "content-type": "application/connect+proto",
     "connect-protocol-version": "1",
   });
-  stream.on("data", (piece: Buffer) => hear(piece, opened, got));
+  stream.on("data", hearing(opened, got));
   stream.end(envelope);
 }
 
@@ -162,7 +176,7 @@ function openWire(port: number, count: number, opened: () => void, got: (count: 
   });
   socket.once("open", () => socket.send(JSON.stringify([hello()])));
   socket.once("message", () => {
-    socket.on("message", (data: Buffer) => hear(data, opened, got));
+    socket.on("message", hearing(opened, got));
     socket.send(JSON.stringify(Array.from({ length: count }, (_, at) => follow(at + 1))));
   });
 }
