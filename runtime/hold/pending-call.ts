@@ -110,9 +110,21 @@ export class PendingCall implements ObjectCall {
     const sending = (this.#sending += 1);
     // The budget runs from the call's moment: what parking took of it is gone.
     if (this.tries === 1) this.#setTimer(this.deadline.leftMs(), () => this.end(this.#budgetEnded()));
-    void give(this).then((answer) => {
-      if (this.#sent && sending === this.#sending) this.#answered(answer);
-    });
+    const current = (): boolean => this.#sent && sending === this.#sending;
+    let answer: Promise<ObjectAnswer>;
+    try {
+      answer = give(this);
+    } catch (error) {
+      answer = Promise.reject(error);
+    }
+    answer.then(
+      (its) => {
+        if (current()) this.#answered(its);
+      },
+      (error: unknown) => {
+        if (current()) this.end(reasonError("PROGRAM_FAILED", undefined, { ...this.#facts(), cause: error }));
+      },
+    );
   }
 
   /**
@@ -161,9 +173,13 @@ export class PendingCall implements ObjectCall {
       this.#settle.reject(this.#errorOf(result.error, answer.mark));
       return;
     }
-    if (header !== undefined) this.options.onHeader?.(header);
-    if (trailer !== undefined) this.options.onTrailer?.(trailer);
-    this.#settle.resolve(result.reply);
+    try {
+      if (header !== undefined) this.options.onHeader?.(header);
+      if (trailer !== undefined) this.options.onTrailer?.(trailer);
+      this.#settle.resolve(result.reply);
+    } catch (error) {
+      this.#settle.reject(error);
+    }
   }
 
   #leave(unanswered: boolean): void {

@@ -9,6 +9,7 @@ import { type Call, Mark, type ServerMessage } from "../../gen/holdfast/link/v1/
 import type { Clock } from "../base/clock.ts";
 import { inFlightCountMost } from "../base/constants.ts";
 import { deadlineAfter } from "../base/deadline.ts";
+import { HoldfastError } from "../base/errors.ts";
 import { liveError } from "../base/live-reasons.ts";
 import { serverError } from "../base/server-reasons.ts";
 import { linkMarks } from "../call/link-fields.ts";
@@ -19,6 +20,7 @@ import { protocolFault } from "../wire/wire-end.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
 import type { LocalHolding } from "./local-holding.ts";
 import type { ProviderSide } from "./provider-side.ts";
+import { assertFits } from "./wire-size.ts";
 
 interface Running {
   readonly call: ObjectCall;
@@ -96,14 +98,12 @@ export class ProvidedCalls {
     if ("error" in result) return errorResult(made, result.error, mark, repeat);
     try {
       const value = payloadOf(this.#end.codec, method.output, result.reply as never);
+      assertFits([value], "the reply has");
       return resultMessage(made, { case: "reply", value }, mark, repeat);
-    } catch {
-      return errorResult(
-        made,
-        new ConnectError("the reply could not be written", Code.Internal),
-        mark,
-        repeat,
-      );
+    } catch (error) {
+      const text = "the reply could not be written";
+      const told = error instanceof HoldfastError ? error : new ConnectError(text, Code.Internal);
+      return errorResult(made, told, mark, repeat);
     }
   }
 }

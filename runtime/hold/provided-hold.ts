@@ -5,25 +5,24 @@
  */
 import { Code, type ConnectError } from "@connectrpc/connect";
 import { base64Decode } from "@bufbuild/protobuf/wire";
-import type { Have, MemberValue, Payload, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
-import { serverError } from "../base/server-reasons.ts";
 import { shapedChange, shapedValue } from "../delta/to-wire.ts";
 import { wholeChange } from "../delta/join.ts";
 import type { Change } from "../delta/operation.ts";
 import { toLinkError } from "../wire/link-error.ts";
-import { payloadBytes, payloadOfPlain } from "../wire/packet.ts";
+import { payloadOfPlain } from "../wire/packet.ts";
 import type { ServerEnd } from "../wire/server-end.ts";
 import type { Binding, BoundState, Holder, HoldingFailure } from "./holding.ts";
 import type { LocalHolding } from "./local-holding.ts";
 import { asWireError } from "./failure.ts";
 import type { SlowFrames, SlowHolder } from "./slow-frames.ts";
 import type { WireLayout, WireLayouts } from "./wire-layouts.ts";
+import { assertFits } from "./wire-size.ts";
 
-/** Bytes of an object's states in one binding, and of one change: what fits a packet beside what it says else. */
-const valueBytesMost = 4 * 1_048_576;
+const statesHave = "the object's states have";
 
 /** What the holds of one wire share. */
 export interface ProvidedWire {
@@ -127,7 +126,10 @@ export class ProvidedHold implements Holder, SlowHolder {
     const states = layout.states.map(({ name, desc }, place) =>
       this.#value(binding.states.get(name), desc, known?.versions[place]),
     );
-    assertFits(states.map(({ kind }) => (kind.case === "value" ? kind.value : undefined)));
+    assertFits(
+      states.map(({ kind }) => (kind.case === "value" ? kind.value : undefined)),
+      statesHave,
+    );
     const unchanged = known !== undefined && states.every(({ kind }) => kind.case === "unchanged");
     this.#say({
       case: "bound",
@@ -158,7 +160,7 @@ export class ProvidedHold implements Holder, SlowHolder {
     if (place === undefined || desc === undefined) return;
     this.#written(() => {
       const payload = payloadOfPlain(shapedChange(end.codec, desc, change, writeError));
-      assertFits([payload]);
+      assertFits([payload], statesHave);
       this.#say({
         case: "frame",
         value: { $typeName: "holdfast.link.v1.Frame", hold: id, member: place, change: payload },
@@ -204,19 +206,6 @@ export class ProvidedHold implements Holder, SlowHolder {
     if (this.#released) return;
     this.#parts.end.send({ $typeName: "holdfast.link.v1.ServerMessage", kind });
   }
-}
-
-/** A larger one would end the wire at each binding. */
-function assertFits(payloads: readonly (Payload | undefined)[]): void {
-  const bytes = payloads.reduce(
-    (sum, payload) => sum + (payload === undefined ? 0 : payloadBytes(payload)),
-    0,
-  );
-  if (bytes <= valueBytesMost) return;
-  throw serverError(
-    "TOO_LARGE",
-    `the object's states have ${bytes} bytes, more than ${valueBytesMost} go over a wire`,
-  );
 }
 
 function sameActivation(have: Known | undefined, binding: Binding): boolean {

@@ -21,7 +21,6 @@ import { HoldfastError } from "../base/errors.ts";
 import { liveError } from "../base/live-reasons.ts";
 import type { ReferenceState } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
-import { Source } from "../base/watchable.ts";
 import { newId } from "../call/call-id.ts";
 import { assertKeyFits, hasOutbox } from "../call/keep.ts";
 import type { Change } from "../delta/operation.ts";
@@ -30,6 +29,7 @@ import type { Binding, BoundState, CallableDefinition, Holder, Holding, HoldingF
 import { HeldMember, type MemberOwner, type MemberReading } from "./member.ts";
 import { Parking, type Way } from "./parking.ts";
 import { loading, nextReferenceState, type ReferenceEvent } from "./reference-state.ts";
+import { StateSource } from "./state-source.ts";
 
 export interface ReferenceParts {
   readonly definition: ObjectDefinition;
@@ -59,7 +59,7 @@ export class ReferenceCore implements Holder, MemberOwner {
   #adopted = false;
   #binding: Binding | undefined;
   #holding: Holding | undefined;
-  #source: Source<ReferenceState> | undefined;
+  #source: StateSource | undefined;
   #members: Map<string, HeldMember> | undefined;
   #parking: Parking | undefined;
   #watchers: Set<ReferenceWatcher> | undefined;
@@ -73,9 +73,9 @@ export class ReferenceCore implements Holder, MemberOwner {
   }
 
   /** The state as a program watches it. */
-  get watchable(): Source<ReferenceState> {
+  get watchable(): StateSource {
     if (this.#source === undefined) {
-      this.#source = new Source(this.#state);
+      this.#source = new StateSource(this.#state, () => this.awake());
       if (this.#state.kind === "released") this.#source.close({ dropWaiting: true });
     }
     return this.#source;
@@ -131,6 +131,8 @@ export class ReferenceCore implements Holder, MemberOwner {
       short ? timing.shortBudgetMs : general,
     );
     assertKeyFits(definition, options);
+    // What cannot be sent is said here, wherever the object lives.
+    if (options.headers !== undefined) new Headers(options.headers);
     const refusal = this.#refusal(member);
     if (refusal !== undefined) throw refusal;
     // A program that changes its message after the call must not change what is sent later.

@@ -12,7 +12,7 @@ import { ConnectError as WireError, Code } from "@connectrpc/connect";
 import type { Clock, Timer } from "../base/clock.ts";
 import { inFlightCountMost, type Timing } from "../base/constants.ts";
 import { timeoutHeaderMs } from "../base/deadline.ts";
-import { reasonFrom, retryDelayMs } from "../base/errors.ts";
+import { HoldfastError, reasonError, reasonFrom, retryDelayMs } from "../base/errors.ts";
 import type { Random } from "../base/random.ts";
 import type { Mark } from "../base/reasons.ts";
 import { backoffMs } from "../call/backoff.ts";
@@ -23,6 +23,7 @@ import { fromLinkError } from "../wire/link-error.ts";
 import { messageIn, payloadOf } from "../wire/packet.ts";
 import { readHeaders } from "../wire/result-message.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
+import { assertFits } from "./wire-size.ts";
 
 /** Half of what a wire takes: the rest is for calls of services. */
 export const objectCallsMost: number = inFlightCountMost / 2;
@@ -126,11 +127,28 @@ export class RemoteCalls {
     if (ofHold.size === 0) this.#byHold.delete(sending.hold);
   }
 
+  /** What cannot be written ends that call alone: nothing of it has left. */
   #send(sending: Sending): void {
+    try {
+      this.#write(sending);
+    } catch (cause) {
+      this.#remove(sending);
+      const text = "this call cannot be written to a wire";
+      const tooLarge = cause instanceof HoldfastError ? cause : undefined;
+      const error = tooLarge ?? reasonError("PROGRAM_FAILED", text, { cause });
+      sending.answer({ result: { error }, mark: "none", repeat: false });
+    }
+  }
+
+  #write(sending: Sending): void {
     const { call, hold } = sending;
     const { numbers, tag, anonymous } = this.#parts;
     const { end } = numbers;
     const { method } = call.definition;
+    const request = payloadOf(end.codec, method.input, call.request as never);
+    assertFits([request], "the request has");
+    const headers = headersOf(call.options.headers);
+    // Nothing of it goes wrong from here on.
     const stamp = call.callId === undefined ? undefined : this.#parts.stampOf(call);
     const fields = stamp?.fields(call.tries + sending.faults, anonymous, tag === "" ? undefined : tag);
     sending.id = numbers.send(
@@ -138,9 +156,9 @@ export class RemoteCalls {
         $typeName: "holdfast.link.v1.Call",
         hold,
         method: end.numberOf(`${method.parent.typeName}.${method.name}`),
-        request: payloadOf(end.codec, method.input, call.request as never),
+        request,
         timeoutMs: timeoutHeaderMs(call.deadline.leftMs()) ?? 0,
-        headers: headersOf(call.options.headers),
+        headers,
         ...(fields === undefined ? {} : { stamp: stampMessage({ ...fields, lane: "", anon: undefined }) }),
       },
       {

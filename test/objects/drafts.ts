@@ -11,6 +11,8 @@ export class Drafts {
   /** What began to run, such as "late a". */
   readonly ran: string[] = [];
   readonly callIds: (string | undefined)[] = [];
+  /** Comes back with each count. */
+  echo = "";
   onStart: () => void | Promise<void> = () => undefined;
   onCommand: (line: string) => void | Promise<void> = () => undefined;
 
@@ -37,7 +39,7 @@ export class Drafts {
           plain: command("plain"),
           count: () => {
             this.ran.push(`${params.name} count`);
-            return { count: lines.value.lines.length };
+            return { count: lines.value.lines.length, echo: this.echo };
           },
         };
       },

@@ -2,7 +2,6 @@
 import http2 from "node:http2";
 import type { AddressInfo } from "node:net";
 import { connectNodeAdapter, createConnectTransport } from "@connectrpc/connect-node";
-import { MessageChannel } from "node:worker_threads";
 import { WebSocket, WebSocketServer } from "ws";
 import { LinkService } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../../runtime/base/clock.ts";
