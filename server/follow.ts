@@ -18,13 +18,8 @@ import { errorOfThrow } from "./handler-errors.ts";
 import { addressKey } from "./http/exchange.ts";
 import { StreamScope } from "./topic/stream-scope.ts";
 import type { Place, StreamSource } from "./topic/source.ts";
-import {
-  type FollowAsked,
-  followPackets,
-  type FollowParts,
-  FollowServing,
-  type OpenedStream,
-} from "./wire/follow-rpc.ts";
+import { followPackets, type FollowParts, FollowServing } from "./wire/follow-rpc.ts";
+import type { FollowAsked, OpenedStream } from "./wire/opened-stream.ts";
 
 export interface FollowingParts extends Pick<DispatchParts, "handler" | "topics" | "clock" | "log"> {
   /** The method of a name such as "board.v1.BoardService.Tail"; undefined: there is none. */

@@ -10,45 +10,21 @@ import {
   type Follow,
   type Packet,
   PacketSchema,
-  ReadySchema,
   type ServerMessage,
   ServerMessageSchema,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../../runtime/base/clock.ts";
-import type { LateSignal } from "../../runtime/base/late-signal.ts";
 import type { Random } from "../../runtime/base/random.ts";
 import { onAbort } from "../../runtime/base/signals.ts";
-import type { Codec } from "../../runtime/codec/codec.ts";
 import { jsonCodec } from "../../runtime/codec/json.ts";
 import { readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { writePacket } from "../../runtime/wire/packet.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
-import { lostMessage, type StreamSource } from "../topic/source.ts";
 import { DueQueue } from "./due-queue.ts";
 import { failureOf, FollowRun, type PacketSink } from "./follow-run.ts";
 import { greet, type GreetParts, type WireGuest, type WireOrigin } from "./greet.ts";
-
-/** What a client wants to follow, after hello. */
-export interface FollowAsked {
-  readonly guest: WireGuest;
-  readonly follow: Follow;
-  /** Headers of the HTTP request. */
-  readonly header: Headers;
-  /** The codec that the request inside is packed with. */
-  readonly codec: Codec;
-  /** Aborts when the stream ends. */
-  readonly stop: LateSignal;
-}
-
-/** A stream whose handler has been asked. */
-export interface OpenedStream {
-  readonly source: StreamSource;
-  /** The error that the client gets for something that the handler threw. */
-  errorOf(thrown: unknown): ConnectError;
-  /** It has ended. */
-  close(): void;
-}
+import { type FollowAsked, type OpenedStream, openingMessages } from "./opened-stream.ts";
 
 export interface FollowParts {
   readonly greeting: GreetParts;
@@ -234,14 +210,6 @@ function onlyFollow(
   const follow = first.kind.value as Follow;
   if (follow.stream === 0) throw new ConnectError("follow.stream must be above 0", Code.InvalidArgument);
   return follow;
-}
-
-/** What is said of a stream that opens. */
-export function openingMessages(stream: number, source: StreamSource): ServerMessage[] {
-  const { at, restarted, lost } = source;
-  const value = create(ReadySchema, { stream, restarted, ...(at === undefined ? {} : { at }) });
-  const ready = create(ServerMessageSchema, { kind: { case: "ready", value } });
-  return lost === undefined ? [ready] : [ready, lostMessage(stream, lost)];
 }
 
 function packed(messages: readonly ServerMessage[]): Uint8Array {

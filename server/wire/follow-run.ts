@@ -22,7 +22,7 @@ import { writePacket } from "../../runtime/wire/packet.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
 import type { Taken } from "../topic/source.ts";
 import type { Due, DueQueue } from "./due-queue.ts";
-import type { OpenedStream } from "./follow-rpc.ts";
+import type { OpenedStream } from "./opened-stream.ts";
 
 /** The answer to a Follow, as whoever carries it takes its packets. */
 export interface PacketSink {

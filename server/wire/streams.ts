@@ -20,7 +20,8 @@ import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
 import { type ItemBatch, itemBytesIn, itemPacketBytesEnough } from "../topic/source.ts";
-import { type FollowParts, type OpenedStream, openingMessages } from "./follow-rpc.ts";
+import type { FollowParts } from "./follow-rpc.ts";
+import { type OpenedStream, openingMessages } from "./opened-stream.ts";
 import type { OpenWire } from "./open-wire.ts";
 
 /** A stream as a drain sees it. */
