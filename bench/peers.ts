@@ -3,7 +3,13 @@ import type { Peer } from "./peer.ts";
 
 /** Which file knows which systems, so that a process loads nothing that it does not measure. */
 const files: Readonly<Record<string, readonly string[]>> = {
-  "holdfast/calls.ts": ["holdfast, HTTP/2", "holdfast, HTTP/1.1", "holdfast, wire", "holdfast, wire in JSON"],
+  "holdfast/calls.ts": [
+    "holdfast, HTTP/2",
+    "holdfast, HTTP/1.1",
+    "holdfast, wire",
+    "holdfast, wire in JSON",
+    "holdfast, reference",
+  ],
   "holdfast/shared-wire.ts": ["holdfast, shared wire"],
   "peers/connect.ts": ["Connect, HTTP/2", "Connect, HTTP/1.1", "Connect, duplex"],
   "peers/grpc.ts": ["gRPC", "gRPC, duplex"],

@@ -39,9 +39,18 @@ function peer(name: string, options: Options): Peer {
   return { name, serve, connect: (port) => connect(port, options) };
 }
 
+/** Commands on a reference, each of which changes its state. */
+async function connectReference(port: number): Promise<Connected> {
+  linkCount += 1;
+  const link = linkOf(`http://127.0.0.1:${port}`, { account: `a${linkCount}` });
+  const page = await link.get(Page, { id: "1" });
+  return { enter: (note) => page.write(note) };
+}
+
 export const peers: readonly Peer[] = [
   peer("holdfast, HTTP/2", { calls: "http" }),
   peer("holdfast, HTTP/1.1", { calls: "http", httpVersion: "1.1" }),
   peer("holdfast, wire", { calls: "wire" }),
   peer("holdfast, wire in JSON", { calls: "wire", codec: "json" }),
+  { name: "holdfast, reference", serve, connect: connectReference },
 ];

@@ -37,7 +37,7 @@ export async function held(pages: readonly PageReference[], live: () => void): P
   }
   await allLive(pages);
   const [first] = pages;
-  return { write: async (text) => (await first?.write({ text }))?.n ?? Number.NaN };
+  return { write: async (text) => (await first?.write({ text }))?.id ?? Number.NaN };
 }
 
 async function allLive(pages: readonly PageReference[]): Promise<void> {

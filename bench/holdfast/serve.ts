@@ -1,10 +1,10 @@
 /** holdfast's server for all its ways, as a user writes it. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createServer, state } from "holdfast/server";
 import { sqliteStore } from "holdfast/server/sqlite";
-import { changePage, firstPage, pouredText, type ServeOptions, type Served } from "../peer.ts";
+import { changePage, firstPage, type Note, pouredText, type ServeOptions, type Served } from "../peer.ts";
 import { Page, Work } from "../work/gen/bench/work/v1/work_holdfast.ts";
-import { LineSchema, PageSchema } from "../work/gen/bench/work/v1/work_pb.ts";
-import { create } from "@bufbuild/protobuf";
+import { LineSchema, type NoteSchema, PageSchema } from "../work/gen/bench/work/v1/work_pb.ts";
 
 /** Thousands of clients of one address are one caller here: what is allowed to one caller is raised. */
 const limits = {
@@ -27,12 +27,12 @@ export async function serve({ file }: ServeOptions): Promise<Served> {
     // The first page is the one that is watched; the others are many, and small.
     const content = state(PageSchema, id === "0" ? firstPage() : { text: "x".repeat(100), revision: 1 });
     pages.set(id, content);
-    const write = ({ text }: { readonly text: string }): { n: number } => {
+    const write = ({ text, n }: Note): MessageInitShape<typeof NoteSchema> => {
       content.update((draft) => {
         draft.text = text;
         draft.revision += 1;
       });
-      return { n: content.value.revision };
+      return { text, n: n + 1, id: content.value.revision };
     };
     return { content, write };
   });

@@ -60,6 +60,7 @@ function workload(inFlight: number): Workload {
     row(`holdfast query, ${way}`, `holdfast, ${way}`, "ask", inFlight),
     row(`holdfast command, ${way}`, `holdfast, ${way}`, "enter", inFlight),
   ]);
+  const reference = row("holdfast command on a reference", "holdfast, reference", "enter", inFlight);
   const durable = (["HTTP/2", "wire"] as const).map((way) =>
     row(`holdfast durable command, ${way}`, `holdfast, ${way}`, "enter", inFlight, true),
   );
@@ -67,10 +68,11 @@ function workload(inFlight: number): Workload {
     name: `calls/${inFlight.toLocaleString("en")} in flight`,
     about:
       "A text of 16 letters and a number go to the server, and come back with the number that follows. " +
-      "Commands run once: their replies are kept, durable ones in SQLite with the commit on disk before the reply.",
+      "Commands run once: their replies are kept, durable ones in SQLite with the commit on disk before the reply; " +
+      "the one on a reference changes its state too, of which the caller hears.",
     base: "ws, batched",
     ratioOf: "calls/s",
-    rows: [...own, ...durable, ...others.map((peer) => row(peer, peer, "ask", inFlight))],
+    rows: [...own, reference, ...durable, ...others.map((peer) => row(peer, peer, "ask", inFlight))],
   };
 }
 
