@@ -27,6 +27,8 @@ const { values, positionals } = parseArgs({
   },
 });
 
+const names = workloads.map(({ name }) => name);
+
 function positive(name: string, text: string): number {
   const value = Number(text);
   if (!(value > 0)) throw new RangeError(`--${name} must be above 0, got "${text}"`);
@@ -44,6 +46,8 @@ async function measured(wanted: readonly Workload[], rows: RegExp): Promise<Work
     const result = await inTurns(workload, chosen, rounds, options);
     console.log(`\n${workload.name}: ${workload.about}\n\n${tableOf(result)}`);
     results.push(result);
+    // At once: what was measured is there, whatever becomes of the rest.
+    if (values.json !== undefined) addTo(values.json, [result], names);
   }
   return results;
 }
@@ -60,15 +64,9 @@ async function main(): Promise<void> {
   let results: readonly WorkloadResult[];
   if (values.from === undefined) {
     results = await measured(wanted, new RegExp(values.rows));
-    if (values.json !== undefined)
-      addTo(
-        values.json,
-        results,
-        workloads.map(({ name }) => name),
-      );
   } else {
-    const names = new Set(wanted.map(({ name }) => name));
-    results = readRecording(values.from).results.filter(({ workload }) => names.has(workload));
+    const chosen = new Set(wanted.map(({ name }) => name));
+    results = readRecording(values.from).results.filter(({ workload }) => chosen.has(workload));
     for (const result of results) console.log(`\n${result.workload}: ${result.about}\n\n${tableOf(result)}`);
   }
   const file = values.from ?? values.json;
