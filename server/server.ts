@@ -297,8 +297,12 @@ export function createServer(options: ServerOptions = {}): Server {
     definitions: () => [...implementations.definitions(), ...objects.definitions()],
     enter: (arrival) => enter(arrival, entrance),
     unary: async (definition, request, carried, guest) => unary({ definition, request, carried, guest }),
-    stream: (definition, request, carried, guest) =>
-      follow({ definition, request, carried, guest }, { ...dispatching, connections: open, epoch }, streams),
+    stream: (definition, request, carried, guest, opened) =>
+      follow(
+        { definition, request, carried, guest, opened },
+        { ...dispatching, connections: open, epoch },
+        streams,
+      ),
     link: { open: openWire, follow: follows.rpc },
     limits,
     cors,

@@ -12,7 +12,7 @@ import type { Guest } from "./entrance.ts";
 import { iterable } from "./follow.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import type { ConnectionEnd, OpenConnections } from "./session/open-connections.ts";
-import { StreamScope } from "./topic/stream-scope.ts";
+import { isFollowed, StreamScope } from "./topic/stream-scope.ts";
 import type { WireGuest } from "./wire/greet.ts";
 
 /** A stream that is open, for a drain to end it. */
@@ -62,6 +62,8 @@ export interface StreamCall {
   readonly request: unknown;
   readonly carried: Carried;
   readonly guest: Guest;
+  /** The stream is open: its first item may be long in coming, and no header changes any more. */
+  readonly opened: () => void;
 }
 
 export interface StreamParts extends DispatchParts {
@@ -149,6 +151,7 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
       follow: followTopic,
       numbered,
     });
+    if (isFollowed(returned)) call.opened();
     source = (iterable(returned) as AsyncIterable<Message>)[Symbol.asyncIterator]();
     while (!drain.came) {
       const next = await nextOrWake(source, (fn) => {

@@ -5,6 +5,7 @@
 import type { ConnectError, ContextKey } from "@connectrpc/connect";
 import { createContextKey } from "@connectrpc/connect";
 import type { Message } from "@bufbuild/protobuf";
+import type { Opened } from "./early-head.ts";
 import type { Mark } from "../../runtime/base/reasons.ts";
 
 /** What the entrance found out about a request, before its body was read. */
@@ -31,6 +32,8 @@ export interface Exchange<E extends Entered> {
   /** How far it came: not through Connect's parser, through it, in the hands of the dispatcher. */
   progress: "arrived" | "parsed" | "dispatched";
   answer: UnaryAnswer | undefined;
+  /** Of a stream: sends the head of its answer now. */
+  opened?: Opened;
 }
 
 /** The address that a request came from; undefined where the adapter does not say. */

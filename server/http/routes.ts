@@ -35,6 +35,7 @@ import { withAnswerHeaders } from "./answer-headers.ts";
 import { markOfCode, markOfError } from "./answer-mark.ts";
 import type { Cors } from "./cors.ts";
 import { type Entered, type Exchange, type UnaryAnswer, addressKey } from "./exchange.ts";
+import { withEarlyHead } from "./early-head.ts";
 import { type LinkRpcs, linkHandlers } from "./link-rpcs.ts";
 import { bodyWithin, failingBody, isByteStream } from "./request-body.ts";
 import { lowerTimeout, timeoutMsOf } from "./timeout-header.ts";
@@ -64,12 +65,16 @@ export interface RouteParts<E extends Entered> {
     context: HandlerContext,
     entered: E,
   ): Promise<UnaryAnswer>;
-  /** Runs a streaming handler: what it returns is what Connect expects of that kind of rpc. */
+  /**
+   * Runs a streaming handler: what it returns is what Connect expects of that kind of rpc. It may say that the stream
+   * is open before its first item is there, and sets no headers after that.
+   */
   stream(
     definition: MethodDefinition,
     request: unknown,
     context: HandlerContext,
     entered: E,
+    opened: () => void,
   ): AsyncIterable<Message> | Promise<Message>;
   /** The rpcs of wires, which let their clients in by themselves. */
   readonly link: LinkRpcs;
@@ -129,7 +134,9 @@ function register<E extends Entered>(
   };
   if (definition.kind === "stream" || definition.kind === "plain") {
     const implementation = (request: unknown, context: HandlerContext): unknown =>
-      parts.stream(definition, request, context, enteredOf(context).entered);
+      parts.stream(definition, request, context, enteredOf(context).entered, () =>
+        exchangeOf(context)?.opened?.(context),
+      );
     // Which of Connect's four shapes it has is the schema's business: implement.ts ties handlers to it.
     router.rpc(definition.method, implementation as never);
     return;
@@ -155,7 +162,12 @@ function wrap<E extends Entered>(
     const pass = (exchange: Exchange<E>): Promise<UniversalServerResponse> => {
       const contextValues = request.contextValues ?? createContextValues();
       contextValues.set(key, exchange);
-      return handler({ ...prepared(request, definition, parts, exchange.stop), contextValues });
+      const its = { ...prepared(request, definition, parts, exchange.stop), contextValues };
+      if (definition.method.methodKind !== "server_streaming") return handler(its);
+      return withEarlyHead((opened) => {
+        exchange.opened = opened;
+        return handler(its);
+      }, protocolOf(request.header));
     };
     const exchange = await enter(request, definition, parts);
     try {

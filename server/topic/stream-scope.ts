@@ -31,6 +31,11 @@ abstract class Resumable<Item> implements AsyncIterable<Item> {
   abstract [Symbol.asyncIterator](): AsyncIterator<Item>;
 }
 
+/** Whether a handler has returned what its context gave it to follow, and does nothing more by itself. */
+export function isFollowed(returned: unknown): boolean {
+  return returned instanceof Resumable;
+}
+
 export class StreamScope implements Pick<StreamContext, "follow" | "numbered"> {
   readonly #parts: StreamScopeParts;
   /** What was opened, with the source that is served; that one closes what it came from. */
