@@ -122,6 +122,7 @@ export class Entrance {
     const seat = new Seat(record, told, {
       prompt: () => sender.prompt(),
       leave: (entry, ending) => departures.leave(entry, ending, true),
+      alone: (run) => sender.alone(run),
       waits: (error, fate) => waitsError(error, fate, record.stamp.callId),
       over: (over) => {
         sender.stand(over);

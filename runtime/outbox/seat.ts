@@ -28,6 +28,8 @@ export interface SeatHost {
   leave(entry: Entry, ending: Ending): Promise<void>;
   /** The call is over; `error` is what its program gets. */
   over(seat: Seat): void;
+  /** Runs it while no other process can begin to send; false when that cannot be had within a moment. */
+  alone(run: () => Promise<void>): Promise<boolean>;
   /** The error that says that a command waits. */
   waits(error: HoldfastError, fate: Fate): HoldfastError;
 }
@@ -132,6 +134,22 @@ export class Seat implements Keep {
       await this.#left(this.#elsewhere);
       return error;
     }
+    if (this.#granted || !(error instanceof HoldfastError) || !this.#leavesUnsent(error))
+      return this.#ended(error);
+    // Between a look at the entry and its removal another process could begin to send it.
+    let given: unknown;
+    const alone = await this.#host.alone(async () => {
+      given = await this.#ended(error);
+    });
+    return alone ? given : this.#ended(elsewhereError(error, this.stamp.callId));
+  }
+
+  /** Whether its program will hear that it has not run, and will not. */
+  #leavesUnsent(error: HoldfastError): boolean {
+    return error.outcome === "not-run" && fateOf(error, this.#told) === "leaves";
+  }
+
+  async #ended(error: unknown): Promise<unknown> {
     // The program's own throw after an answer, such as in a listener of headers: the call itself is over.
     const known = error instanceof HoldfastError ? await this.#true(error) : undefined;
     const fate = known === undefined ? "leaves" : fateOf(known, this.#told);

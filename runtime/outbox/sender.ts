@@ -43,6 +43,9 @@ interface Job {
   readonly done: () => void;
 }
 
+/** An abort is told this much later at most, where another process has the lock. */
+const aloneWaitMs = 2 * outboxLockEveryMs;
+
 export class Sender {
   readonly #options: SenderOptions;
   readonly #seats = new Map<string, Seat>();
@@ -60,6 +63,8 @@ export class Sender {
   #cut = new AbortController();
   #timer: { cancel(): void } | undefined;
   #changed = promised<undefined>();
+  /** While this process has the lock. */
+  #lease: OutboxLease | undefined;
 
   constructor(options: SenderOptions) {
     this.#options = options;
@@ -116,6 +121,24 @@ export class Sender {
   /** Methods are known now that were not: what could not be sent may be sent now. */
   unskip(): void {
     this.#skipped.clear();
+  }
+
+  /**
+   * Runs it while no other process can begin to send; false when that cannot be had within a moment. What a seat here
+   * has the turn for may be under way beside it.
+   */
+  async alone(run: () => Promise<void>): Promise<boolean> {
+    if (this.#lease?.lost.aborted === false) {
+      await run();
+      return true;
+    }
+    const limit = new AbortController();
+    const timer = this.#options.env.clock.timer(aloneWaitMs, () => limit.abort());
+    try {
+      return await this.exclusively(run, limit.signal);
+    } finally {
+      timer.cancel();
+    }
   }
 
   /** Runs it under the lock, with nothing being sent; false when the lock was not to be had. */
@@ -205,6 +228,7 @@ export class Sender {
     await this.#look();
     const lease = await this.#acquire();
     if (lease === undefined) return undefined;
+    this.#lease = lease;
     try {
       await this.#look();
       for (;;) {
@@ -225,6 +249,7 @@ export class Sender {
       }
     } finally {
       for (const seat of this.#seats.values()) seat.revoke();
+      this.#lease = undefined;
       await lease.release();
     }
   }

@@ -4,6 +4,7 @@ import { positionOf } from "../support/call-world.ts";
 import { early, outboxWorld, type OutboxWorld } from "./outbox-world.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
+import { sleep } from "../../runtime/base/clock.ts";
 
 /** Entries of two processes, in the order a1, b1, a2; the first process has the lock and sends them all. */
 async function twoProcesses(world: OutboxWorld) {
@@ -92,4 +93,25 @@ it("one that another process has sent in vain was first sent when that one sent 
   const [, first, second] = http.requests.filter(({ rpc }) => rpc === "Add");
   expect(positionOf(second).id).toBe(positionOf(first).id);
   expect(positionOf(second).firstSent).toEqual(positionOf(first).firstSent);
+});
+
+it("one that is aborted in the moment in which another process begins to send it is not said to have not run", async () => {
+  const inner = memoryOutbox();
+  let slow = false;
+  const drop = async (name: string): Promise<void> => {
+    if (slow) {
+      slow = false;
+      await sleep(world.clock, 1_500);
+    }
+    await inner.drop(name);
+  };
+  const world = outboxWorld({ ...inner, drop });
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { b1, leave } = await twoProcesses(world);
+  await world.clock.advance(500);
+  slow = true;
+  leave.abort(); // nobody has sent b1 yet; before its entry is gone, the first process does
+  const error = await world.failure(b1);
+  expect(error).toMatchObject({ reason: "ABORTED", outcome: "unknown" });
+  await world.clock.advance(5_000);
 });
