@@ -16,30 +16,90 @@ import { reflect, type ReflectMessage, type ScalarValue } from "@bufbuild/protob
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import type { Fingerprint } from "../store/store.ts";
+import { FlatPrint } from "./flat-print.ts";
 import { schemaDigest } from "./schema-digest.ts";
 
 /** Raised when the walk below changes what it writes. */
 const version = 1;
 const printBytes = 16;
+/** What waits to be hashed is kept in memory with its call, so it is small. */
+const writtenBytesMost = 256;
+
+/** What is the same for all requests of a method. */
+interface MethodPrint {
+  readonly name: string;
+  readonly schema: Uint8Array;
+  /** Version, name and an empty scope. */
+  readonly head: Uint8Array;
+  readonly flat: FlatPrint;
+}
+
+const prints = new WeakMap<CommandDefinition["method"], MethodPrint>();
+
+function printOf({ method }: CommandDefinition): MethodPrint {
+  const known = prints.get(method);
+  if (known !== undefined) return known;
+  const name = `${method.parent.typeName}.${method.name}`;
+  const flat = new FlatPrint(method.input, walkedField);
+  const made = { name, schema: schemaDigest(method.input), head: headOf(name, ""), flat };
+  prints.set(method, made);
+  return made;
+}
 
 /** The full name of a method, as it is kept. */
 export function methodName(definition: CommandDefinition): string {
-  return `${definition.method.parent.typeName}.${definition.method.name}`;
+  return printOf(definition).name;
 }
 
 /**
- * The fingerprint of a request.
+ * The fingerprint of a request, as it is now.
  *
  * @param scope - what else the call is about: the params of the object whose method it is.
  * @throws FieldError for a message that does not fit its schema, such as a number out of range.
  */
 export function fingerprint(definition: CommandDefinition, request: Message, scope: string): Fingerprint {
-  const input = definition.method.input;
+  const { name, schema, head, flat } = printOf(definition);
+  const before = scope === "" ? head : headOf(name, scope);
+  if (request.$unknown === undefined) return new Print(schema, flat.write(before, request));
+  const writer = new BinaryWriter().raw(before);
+  writeMessage(writer, reflect(definition.method.input, request));
+  return new Print(schema, writer.finish());
+}
+
+/** Hashed when somebody looks: most calls end before anything is compared with them. */
+class Print implements Fingerprint {
+  readonly version = version;
+  readonly schema: Uint8Array;
+  #written: Uint8Array | undefined;
+  #print: Uint8Array | undefined;
+
+  constructor(schema: Uint8Array, written: Uint8Array) {
+    this.schema = schema;
+    this.#written = written;
+    if (written.length > writtenBytesMost) this.#hash(written);
+  }
+
+  get print(): Uint8Array {
+    return this.#print ?? this.#hash(this.#written ?? new Uint8Array());
+  }
+
+  #hash(written: Uint8Array): Uint8Array {
+    const print = new Uint8Array(hash("sha256", written, "buffer").subarray(0, printBytes));
+    this.#print = print;
+    this.#written = undefined;
+    return print;
+  }
+}
+
+function headOf(name: string, scope: string): Uint8Array {
+  return new BinaryWriter().raw(Uint8Array.of(version)).string(name).string(scope).finish();
+}
+
+function walkedField(message: Message, field: DescField): Uint8Array {
+  const its = reflect(field.parent, message);
   const writer = new BinaryWriter();
-  writer.raw(Uint8Array.of(version)).string(methodName(definition)).string(scope);
-  writeMessage(writer, reflect(input, request));
-  const digest = hash("sha256", writer.finish(), "buffer");
-  return { version, schema: schemaDigest(input), print: new Uint8Array(digest.subarray(0, printBytes)) };
+  if (its.isSet(field)) writeField(writer, its, field);
+  return writer.finish();
 }
 
 /** How two requests compare; `skipped`: their schemas differ, so that only the methods were. */
