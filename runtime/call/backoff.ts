@@ -4,6 +4,7 @@
  *
  * Source: design "Calls: Constants".
  */
+import { throttledFirstWaitMs, type Timing } from "../base/constants.ts";
 import type { Random } from "../base/random.ts";
 
 /**
@@ -14,4 +15,11 @@ export function backoffMs(failures: number, firstMs: number, mostMs: number, ran
   // 2^30 first waits are above any most; the bound keeps the power from overflowing.
   const grownMs = Math.min(mostMs, firstMs * 2 ** Math.min(30, failures - 1));
   return grownMs * (1 - random.fraction() / 2);
+}
+
+/** The wait after an answer that says "not now". @param failures - how many such answers, 1 and up. */
+export function faultWaitMs(failures: number, throttled: boolean, timing: Timing, random: Random): number {
+  const { firstWaitMs, waitMsMost } = timing;
+  const firstMs = throttled ? Math.max(throttledFirstWaitMs, firstWaitMs) : firstWaitMs;
+  return backoffMs(failures, Math.min(firstMs, waitMsMost), waitMsMost, random);
 }

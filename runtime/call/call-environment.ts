@@ -64,6 +64,8 @@ export interface CallEnvironment extends StampOptions {
   tagOf(sender: string | undefined): string | undefined;
   /** The headers of an answer to a sender: the server's time, its mark, the caller's tag. */
   heard(header: Headers, sender: string | undefined): void;
+  /** A sender's caller tag, where an answer has it without headers. */
+  named(tag: string, sender: string | undefined): void;
   /** How a try ended, for the link's state. */
   tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
   /** The server answered, outside a try of `call.ts`. */

@@ -17,13 +17,12 @@ import { ConnectError, type UnaryResponse } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
 import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
-import { throttledFirstWaitMs } from "../base/constants.ts";
-import { chooseBudgetMs, type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
+import { type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import type { Progress } from "../base/errors.ts";
-import { shortId } from "../base/log.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
-import { backoffMs } from "./backoff.ts";
+import { faultWaitMs } from "./backoff.ts";
+import type { BegunCall } from "./begun-call.ts";
 import type { CallEnvironment, TryConnection } from "./call-environment.ts";
 import {
   budgetEnded,
@@ -34,14 +33,14 @@ import {
   ownerlessError,
 } from "./call-error.ts";
 import { newId } from "./call-id.ts";
-import { headerNames, joined } from "./headers.ts";
+import { headerNames, joined, tryHeaders } from "./headers.ts";
 import { errorEnd, gateReport, hasLeft, replyEnd, type TryEnd, type TryFacts } from "./outcome.ts";
 import { type Keep, keepOf } from "./keep.ts";
 import { nextStep } from "./retry.ts";
 import { SignInGone } from "./sign-in.ts";
 import { Stamp } from "./stamp.ts";
-import { endText, isRepeat, nextTexts } from "./try-text.ts";
-import { tryWaitMsOf } from "./try-wait.ts";
+import { answeredText, endText, isRepeat, keptText, nextTexts, tellTry } from "./try-text.ts";
+import { budgetMsOf, tryWaitMsOf } from "./try-wait.ts";
 
 /**
  * Makes a call.
@@ -69,6 +68,17 @@ export async function sendKept<I extends DescMessage, O extends DescMessage>(
   return new Call(env, definition, request, options).run(async () => keep);
 }
 
+/** Goes on with a call from its first try: what comes of that, and all that follows. */
+export async function goOn<I extends DescMessage, O extends DescMessage>(
+  env: CallEnvironment,
+  definition: UnaryDefinition<I, O>,
+  request: MessageShape<I>,
+  options: CallOptions,
+  begun: BegunCall,
+): Promise<MessageShape<O>> {
+  return new Call(env, definition, request, options, begun).run(async () => undefined);
+}
+
 class Call<I extends DescMessage, O extends DescMessage> {
   readonly #env: CallEnvironment;
   readonly #definition: UnaryDefinition<I, O>;
@@ -85,6 +95,11 @@ class Call<I extends DescMessage, O extends DescMessage> {
   /** Aborts when the call is over for another reason than its tries. */
   readonly #over = new AbortController();
 
+  /** The first try, where it is under way already. */
+  #begun: BegunCall | undefined;
+  /** Ms of the call's time that were gone when this took it over. */
+  readonly #goneMs: number;
+
   #progress: Progress = "waiting";
   #tries = 0;
   #serverFaults = 0;
@@ -97,6 +112,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     definition: UnaryDefinition<I, O>,
     request: MessageInitShape<I>,
     options: CallOptions,
+    begun?: BegunCall,
   ) {
     this.#env = env;
     this.#definition = definition;
@@ -105,12 +121,11 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const journaled = command && definition.callId !== false && env.server === "holdfast";
     this.#once = journaled && definition.delivery !== "atMostOnce";
     this.#repeatable = !command || this.#once;
-    this.#stamp = journaled ? new Stamp(newId(env.random), env) : undefined;
-    const linkMs =
-      definition.kind === "signal" || options.short === true ? env.timing.shortBudgetMs : env.timing.budgetMs;
-    const own = definition.kind === "heartbeat" ? definition.everyMs : definition.budgetMs;
-    this.#budgetMs = chooseBudgetMs(options.timeoutMs, own, linkMs);
-    this.#deadline = deadlineAfter(env.clock, this.#budgetMs);
+    this.#begun = begun;
+    this.#stamp = begun?.stamp ?? (journaled ? new Stamp(newId(env.random), env) : undefined);
+    this.#budgetMs = budgetMsOf(definition, options, env.timing);
+    this.#goneMs = begun === undefined ? 0 : env.clock.monotonic() - begun.startedAt;
+    this.#deadline = deadlineAfter(env.clock, this.#budgetMs - this.#goneMs);
     // A program that changes its message after the call must not change what a later try sends.
     this.request = clone(definition.method.input, create(definition.method.input, request));
   }
@@ -118,17 +133,18 @@ class Call<I extends DescMessage, O extends DescMessage> {
   async run(enter: () => Promise<Keep | undefined>): Promise<MessageShape<O>> {
     const { clock, inFlight, ending } = this.#env;
     const signal = this.#over.signal;
-    const timer = clock.timer(this.#budgetMs, () => this.#over.abort(budgetEnded));
+    const timer = clock.timer(this.#budgetMs - this.#goneMs, () => this.#over.abort(budgetEnded));
     const forgetCaller = onAbort(this.#options.signal, () => this.#over.abort(callerAborted));
     const forgetLink = onAbort(ending, (reason) => this.#over.abort(reason));
-    let leave: () => void = () => undefined;
+    let leave = this.#begun?.leave ?? ((): void => undefined);
     try {
       this.#keep = await enter();
       if (this.#keep?.stamp !== undefined) {
         this.#stamp = this.#keep.stamp;
         this.#mayHaveRun = this.#stamp.maybeSent;
       }
-      if (this.#once && this.#keep?.stored !== true) leave = await inFlight.enter(signal);
+      if (this.#once && this.#keep?.stored !== true && this.#begun === undefined)
+        leave = await inFlight.enter(signal);
       return await this.#tryUntilOver(signal);
     } catch (error) {
       const final = this.#finalError(error, signal);
@@ -144,25 +160,22 @@ class Call<I extends DescMessage, O extends DescMessage> {
 
   async #tryUntilOver(signal: AbortSignal): Promise<MessageShape<O>> {
     for (;;) {
-      this.#progress = "waiting";
-      const elsewhere = await this.#keep?.turn(signal);
-      // While it waited for its turn, its command may have been sent by somebody else.
-      if (this.#tries === 0 && this.#stamp?.maybeSent === true) this.#mayHaveRun = true;
-      if (elsewhere !== undefined)
-        return await this.#replied(fromBinary(this.#definition.method.output, elsewhere));
-      await this.#env.gate.pass(signal, this.#tries === 0);
+      const begun = this.#begun;
+      this.#begun = undefined;
+      if (begun === undefined) {
+        this.#progress = "waiting";
+        const elsewhere = await this.#keep?.turn(signal);
+        // While it waited for its turn, its command may have been sent by somebody else.
+        if (this.#tries === 0 && this.#stamp?.maybeSent === true) this.#mayHaveRun = true;
+        const { output } = this.#definition.method;
+        if (elsewhere !== undefined) return await this.#replied(fromBinary(output, elsewhere));
+        await this.#env.gate.pass(signal, this.#tries === 0);
+      }
       let connection: TryConnection;
       let token: string | undefined;
       let end: TryEnd<O>;
       try {
-        this.#progress = "signing-in";
-        token = await this.#token(signal);
-        // Not before the token is there: the one of now may be given up while the call waits for it.
-        connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
-        const tag = this.#env.tagOf(this.#sender(token));
-        // At once, while the person of now is the token's.
-        if (this.#keep?.stamp === undefined) this.#stamp?.sending(tag);
-        await this.#keep?.sending(tag);
+        ({ connection, token } = begun ?? (await this.#ready(signal)));
         end = await this.#try(connection, token, signal);
       } catch (error) {
         this.#env.gate.report("nothing");
@@ -174,13 +187,26 @@ class Call<I extends DescMessage, O extends DescMessage> {
       this.#env.gate.report(silent ? "nothing" : gateReport(end));
       if (end.kind === "reply") {
         this.#env.tryEnded(end, undefined);
-        this.#trace(isRepeat(end.response) ? "answered with what was kept" : "answered", undefined);
+        this.#trace(isRepeat(end.response) ? keptText : answeredText);
         this.#options.onHeader?.(end.response.header);
         this.#options.onTrailer?.(end.response.trailer);
         return await this.#replied(end.response.message);
       }
       await this.#follow(end, silent, token, signal);
     }
+  }
+
+  /** What the next try goes over, and in whose name. */
+  async #ready(signal: AbortSignal): Promise<Pick<BegunCall, "connection" | "token">> {
+    this.#progress = "signing-in";
+    const token = await this.#token(signal);
+    // Not before the token is there: the one of now may be given up while the call waits for it.
+    const connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
+    const tag = this.#env.tagOf(this.#sender(token));
+    // At once, while the person of now is the token's.
+    if (this.#keep?.stamp === undefined) this.#stamp?.sending(tag);
+    await this.#keep?.sending(tag);
+    return { connection, token };
   }
 
   /** The token of who is signed in now, if the command may go in that one's name. */
@@ -221,10 +247,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
     });
     const waitMs = next.kind === "wait" ? this.#waitMs(next.hintMs, next.throttled) : undefined;
     if (!silent) this.#env.tryEnded(end, waitMs);
-    this.#trace(
-      endText(end),
-      next.kind === "wait" ? `again in ${Math.round(waitMs ?? 0)} ms` : nextTexts[next.kind],
-    );
+    const then = next.kind === "wait" ? `again in ${Math.round(waitMs ?? 0)} ms` : nextTexts[next.kind];
+    this.#trace(`${endText(end)}, ${then}`);
     switch (next.kind) {
       case "reconnect":
         return;
@@ -249,28 +273,14 @@ class Call<I extends DescMessage, O extends DescMessage> {
     return this.#env.isNoServer(end.fault);
   }
 
-  /** One line for each try, for whoever looks into what a call does. */
-  #trace(what: string, next: string | undefined): void {
-    const { method } = this.#definition;
-    const callId = this.#stamp?.callId;
-    this.#env.log.info(
-      `${method.parent.typeName}/${method.name} try ${this.#tries}: ${what}${next === undefined ? "" : `, ${next}`}`,
-      {
-        ...(callId === undefined ? {} : { call: shortId(callId) }),
-      },
-    );
+  #trace(what: string): void {
+    tellTry(this.#env.log, this.#definition, this.#stamp?.callId, this.#tries, what);
   }
 
   #waitMs(hintMs: number, throttled: boolean): number {
     const { timing, random } = this.#env;
     this.#serverFaults += 1;
-    const firstMs = throttled ? Math.max(throttledFirstWaitMs, timing.firstWaitMs) : timing.firstWaitMs;
-    const ownMs = backoffMs(
-      this.#serverFaults,
-      Math.min(firstMs, timing.waitMsMost),
-      timing.waitMsMost,
-      random,
-    );
+    const ownMs = faultWaitMs(this.#serverFaults, throttled, timing, random);
     return Math.max(hintMs, ownMs, this.#env.takeRetryToken(this.#deadline.leftMs()));
   }
 
@@ -279,7 +289,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const forget = onAbort(signal, (reason) => cut.abort(reason));
     const waitMs = tryWaitMsOf(this.#definition, this.#env.timing);
     // Where the budget ends first, it ends the call: that is no fault of the connection, and swaps nothing.
-    const timer = this.#env.clock.timer(waitMs < this.#deadline.leftMs() ? waitMs : Infinity, () => {
+    const leftMs = this.#tries === 0 ? waitMs - this.#goneMs : waitMs;
+    const timer = this.#env.clock.timer(leftMs < this.#deadline.leftMs() ? leftMs : Infinity, () => {
       const text = `no reply in ${Math.round(waitMs)} ms`;
       cut.abort(new ConnectionFault("no-reply", text, { sent: hasLeft(connection.http()) }));
     });
@@ -298,8 +309,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
         await this.#unsent();
         throw error;
       }
-      if (cut.signal.aborted)
-        return { kind: "connection-fault", fault: cut.signal.reason as ConnectionFault };
+      const { reason } = cut.signal as { readonly reason: ConnectionFault | undefined };
+      if (reason !== undefined) return { kind: "connection-fault", fault: reason };
       if (error instanceof ConnectError) this.#hear(error.metadata, token);
       return errorEnd(error, this.#facts(connection));
     } finally {
@@ -341,30 +352,23 @@ class Call<I extends DescMessage, O extends DescMessage> {
   }
 
   #headers(token: string | undefined, signedIn = false): Headers {
-    const env = this.#env;
-    const headers = new Headers(this.#options.headers);
-    for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
-    if (token !== undefined && !signedIn && !headers.has("authorization"))
-      headers.set("authorization", `Bearer ${token}`);
-    this.#stamp?.write(headers, this.#tries, token === undefined, env.tagOf(this.#sender(token)));
+    const { identity } = this.#env;
+    const headers = tryHeaders(this.#options.headers, identity, signedIn ? undefined : token);
+    this.#stamp?.write(headers, this.#tries, token === undefined, this.#env.tagOf(this.#sender(token)));
     return headers;
   }
 
   #note(end: TryEnd): void {
-    switch (end.kind) {
-      case "connection-fault":
-        this.#lastFault = end.fault;
-        this.#mayHaveRun ||= end.fault.sent;
-        if (!end.fault.sent) this.#progress = "waiting";
-        return;
-      case "server-fault":
-        this.#lastFault = end.error;
-        this.#mayHaveRun ||= end.mayHaveRun;
-        this.#progress = "answered";
-        return;
-      default:
-        this.#progress = "answered";
+    if (end.kind === "connection-fault") {
+      this.#lastFault = end.fault;
+      this.#mayHaveRun ||= end.fault.sent;
+      if (!end.fault.sent) this.#progress = "waiting";
+      return;
     }
+    this.#progress = "answered";
+    if (end.kind !== "server-fault") return;
+    this.#lastFault = end.error;
+    this.#mayHaveRun ||= end.mayHaveRun;
   }
 
   /** While no try has left, or all were stopped before anybody knew whose they are, the next one is the first. */

@@ -47,6 +47,11 @@ export class Gate {
     return this.#state.kind === "waiting" ? this.#state.probeAt : undefined;
   }
 
+  /** Whether a call may be tried at once: the gate is open, not on trial, and nobody is before it. */
+  get clear(): boolean {
+    return this.#state === gateAtFirst && this.#queue.size === 0 && !this.#onTrial;
+  }
+
   /**
    * Resolves when the call may be tried; each pass is followed by one `report`.
    *
@@ -78,6 +83,7 @@ export class Gate {
 
   /** How a call that passed has ended: by an answer, a connection fault, or neither. */
   report(end: "answered" | "fault" | "nothing"): void {
+    if (end === "answered" && this.clear) return; // nothing that it would change
     this.#onTrial = false;
     if (end === "nothing") this.#release();
     else this.#move(end);

@@ -119,3 +119,15 @@ export function joined({
   trailer.forEach((value, key) => all.set(key, value));
   return all;
 }
+
+/** What a try says of its program, its link and who is signed in. A sign-in of the call's own is the call's. */
+export function tryHeaders(
+  given: HeadersInit | undefined,
+  identity: Readonly<Record<string, string>>,
+  token: string | undefined,
+): Headers {
+  const headers = new Headers(given);
+  for (const [name, value] of Object.entries(identity)) headers.set(name, value);
+  if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+  return headers;
+}

@@ -14,6 +14,18 @@ export class InFlight {
     this.#free = most;
   }
 
+  /** Takes a place if one is free now, which {@link leave} returns; false: there is none. */
+  enterNow(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
+  /** Returns a place that {@link enterNow} took. */
+  leave(): void {
+    this.#leave();
+  }
+
   /**
    * Takes a place, waiting for one if there is none; gives the function that returns it.
    *

@@ -52,6 +52,11 @@ export interface CallOutbox {
   enter(call: EnteringCall): Promise<Keep>;
   /** A query, signal or heartbeat begins: what waits is sent, and it does not wait for that. */
   prompt(): void;
+  /**
+   * Whether a call of a method without an outbox has nothing to do here: the method is known, and at the last look,
+   * a moment ago, nothing waited.
+   */
+  isClear(definition: UnaryDefinition): boolean;
 }
 
 /** What the check looks at. */

@@ -35,6 +35,8 @@ export class SignInGone extends Error {
 /** What a link counts from: {@link SignIn.person} before any `signIn()`. */
 export const firstPerson = 0;
 
+const nobody = { token: undefined };
+
 const failureWaitMs = 1_000;
 const failureWaitMsMost = 60_000;
 
@@ -64,6 +66,11 @@ export class SignIn {
   /** Counts the sign-ins that the program has told of: within one of them, all tokens are one person's. */
   get person(): number {
     return this.#person;
+  }
+
+  /** The token for a try, where nobody need be asked for it; undefined: {@link token} asks. */
+  get known(): { readonly token: string | undefined } | undefined {
+    return this.#source === undefined ? nobody : this.#known;
   }
 
   /**

@@ -216,7 +216,12 @@ export class LinkEnvironment implements CallEnvironment {
     this.#seen = true;
     this.ticket.learn(header.get(headerNames.now));
     const tag = header.get(headerNames.caller);
-    if (tag !== null) this.#tag = { sender, tag };
+    if (tag !== null) this.named(tag, sender);
+  }
+
+  named(tag: string, sender: string | undefined): void {
+    const known = this.#tag;
+    if (known === undefined || known.tag !== tag || known.sender !== sender) this.#tag = { sender, tag };
   }
 
   tryEnded(end: TryEnd, nextTryInMs: number | undefined): void {

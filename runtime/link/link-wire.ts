@@ -10,10 +10,13 @@
  *
  * Source: design "Which way a call goes", "Drops and re-holds".
  */
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Code, type Transport } from "@connectrpc/connect";
+import type { CallOptions } from "../base/calls.ts";
 import type { Timer } from "../base/clock.ts";
 import { ConnectionFault, faultIn } from "../base/connection-fault.ts";
 import { streamIdleMs } from "../base/constants.ts";
+import type { UnaryDefinition } from "../base/definition.ts";
 import { reasonError, reasonFrom } from "../base/errors.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
@@ -26,6 +29,7 @@ import type { Welcome } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { type ClientEnd, WireEnded } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
 import { sayHello } from "../wire/say-hello.ts";
+import { FirstTries } from "./first-try.ts";
 import { WireCalls } from "./wire-calls.ts";
 import type { LinkWire, OpenWire, WireEnvironment, WireHost, WireSupport } from "./wire-support.ts";
 import { wireTry, type WireTryParts } from "./wire-transport.ts";
@@ -55,6 +59,7 @@ class MainWire implements LinkWire {
   readonly #codec: CodecName;
   /** Whether calls want a wire and nothing else. */
   readonly #only: boolean;
+  readonly #firstTries: FirstTries;
   readonly #openers = new Set<(end: ClientEnd) => void>();
   readonly #closed = new AbortController();
   #held: { readonly host: Host; readonly side: HolderSide } | undefined;
@@ -76,6 +81,7 @@ class MainWire implements LinkWire {
     this.#openWire = open;
     this.#codec = host.options.codec ?? "msgpack";
     this.#only = host.options.calls === "wire";
+    this.#firstTries = new FirstTries(host.env);
   }
 
   get end(): ClientEnd | undefined {
@@ -90,6 +96,16 @@ class MainWire implements LinkWire {
     if (this.#only) return this.#waiting();
     if (this.#calls >= wireAtCall) this.#openIfDue();
     return undefined;
+  }
+
+  straight<I extends DescMessage, O extends DescMessage>(
+    definition: UnaryDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions | undefined,
+  ): Promise<MessageShape<O>> | undefined {
+    const standing = this.#standing;
+    if (standing === undefined || this.#host.options.calls === "http") return undefined;
+    return this.#firstTries.send(standing.parts, definition, request, options);
   }
 
   onOpened(fn: (end: ClientEnd) => void): () => void {

@@ -93,7 +93,8 @@ export class Link implements Calls, Holds, AsyncDisposable {
     request: MessageInitShape<I>,
     options?: CallOptions,
   ): Promise<MessageShape<O>> {
-    return makeCall(this.#env, definition, request, options);
+    const straight = this.#env.wire?.straight(definition, request, options);
+    return straight ?? makeCall(this.#env, definition, request, options);
   }
 
   /** See {@link Calls.stream}. */

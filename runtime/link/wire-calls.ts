@@ -18,6 +18,8 @@ export interface WireTry {
   /** Ms that the caller waits; undefined: without end. */
   readonly timeoutMs: number | undefined;
   readonly stamp: StampFields | undefined;
+  /** The link's ID: hello told it, so a lane of that name is left out. */
+  readonly link: string;
   readonly headers: Header[];
 }
 
@@ -65,6 +67,9 @@ function callOf(method: number, one: WireTry): Omit<Call, "id"> {
     timeoutMs: one.timeoutMs ?? 0,
     headers: one.headers,
   };
-  if (one.stamp !== undefined) call.stamp = stampMessage(one.stamp);
+  if (one.stamp !== undefined) {
+    call.stamp = stampMessage(one.stamp);
+    if (one.stamp.lane === one.link) call.stamp.lane = "";
+  }
   return call;
 }

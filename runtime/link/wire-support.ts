@@ -4,10 +4,13 @@
  *
  * Source: design "Which way a call goes".
  */
-import type { Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
+import type { CallOptions } from "../base/calls.ts";
 import type { Clock } from "../base/clock.ts";
+import type { UnaryDefinition } from "../base/definition.ts";
 import type { Holds } from "../base/objects.ts";
+import type { Lane } from "../call/lane.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import type { PostedCommand } from "../hold/holding.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
@@ -49,36 +52,27 @@ export interface WireHost {
   readonly env: WireEnvironment;
 }
 
-/** The link's environment, as far as its wire uses it. */
-export interface WireEnvironment
-  extends Pick<
-    CallEnvironment,
-    | "clock"
-    | "random"
-    | "log"
-    | "timing"
-    | "signIn"
-    | "ending"
-    | "identity"
-    | "anonymous"
-    | "ticket"
-    | "trouble"
-    | "heard"
-    | "answered"
-    | "tryEnded"
-    | "signInGone"
-  > {
-  readonly lane: CallEnvironment["lane"];
+/** The link's environment, as its wire uses it. */
+export interface WireEnvironment extends CallEnvironment {
+  readonly lane: Lane;
   /** Makes a call of the link of a command with an outbox, in its turn. */
   post(command: PostedCommand): Promise<Message>;
-  /** A try over HTTP. */
-  connection(form: undefined, interceptors: readonly []): TryConnection;
+  connection(form?: "binary", interceptors?: readonly Interceptor[]): TryConnection;
 }
 
 /** The wire of a link. */
 export interface LinkWire {
   /** A try of a call; undefined: it goes over HTTP. Opens a wire when that is due. */
   connection(): TryConnection | undefined;
+  /**
+   * Makes a call whose first try goes straight over the open wire; undefined: it is one for the call loop, whatever
+   * keeps it from that.
+   */
+  straight<I extends DescMessage, O extends DescMessage>(
+    definition: UnaryDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions | undefined,
+  ): Promise<MessageShape<O>> | undefined;
   /** The open end; undefined while there is none. */
   readonly end: ClientEnd | undefined;
   /**

@@ -25,6 +25,7 @@ import { headerNames, parseCallHeader } from "../call/headers.ts";
 import { markOfLink } from "../call/link-fields.ts";
 import type { HttpProgress } from "../call/outcome.ts";
 import type { StampFields } from "../call/stamp.ts";
+import type { Waiter } from "../wire/call-numbers.ts";
 import { fromLinkError } from "../wire/link-error.ts";
 import { messageIn, payloadBytes, payloadOf } from "../wire/packet.ts";
 import type { WireCalls } from "./wire-calls.ts";
@@ -49,6 +50,19 @@ export interface WireTryParts {
   readonly fault: () => boolean;
 }
 
+/** A try that was sent before it had a connection of its own. */
+export interface BegunWireTry {
+  /** Its number on the wire. */
+  readonly id: number;
+  /** From here on `heir` hears how it ends, also when it has. */
+  follow(heir: Waiter): void;
+}
+
+/** What such a try goes over: its transport sends nothing, and gives what comes of what was sent. */
+export function begunWireTry(parts: WireTryParts, begun: BegunWireTry): TryConnection {
+  return new WireTryConnection(parts, begun);
+}
+
 /** One try over a wire that is open. */
 export function wireTry(parts: WireTryParts): TryConnection {
   return new WireTryConnection(parts);
@@ -58,11 +72,14 @@ class WireTryConnection implements TryConnection {
   readonly ownDeadline = false;
   readonly signedIn = true;
   readonly #parts: WireTryParts;
-  #progress: HttpProgress = "idle";
+  readonly #begun: BegunWireTry | undefined;
+  #progress: HttpProgress;
   #instead: TryConnection | undefined;
 
-  constructor(parts: WireTryParts) {
+  constructor(parts: WireTryParts, begun?: BegunWireTry) {
     this.#parts = parts;
+    this.#begun = begun;
+    this.#progress = begun === undefined ? "idle" : "sent";
   }
 
   get transport(): Pick<Transport, "unary"> {
@@ -92,6 +109,15 @@ class WireTryConnection implements TryConnection {
     contextValues = createContextValues(),
   ): Promise<UnaryResponse<I, O>> {
     const { interceptors, url } = this.#parts;
+    const begun = this.#begun;
+    if (begun !== undefined) {
+      return this.#answered(
+        method,
+        signal,
+        () => begun.id,
+        (waiter) => begun.follow(waiter),
+      );
+    }
     const input = isMessage(message, method.input) ? message : create(method.input, message);
     if (interceptors.length === 0) return this.#send(method, signal, header, input, contextValues);
     return runUnaryCall<I, O>({
@@ -130,7 +156,8 @@ class WireTryConnection implements TryConnection {
       method,
       request,
       timeoutMs: timeout === null ? undefined : Number(timeout),
-      stamp: stampOf(header, link, anonymous),
+      stamp: stampOf(header, anonymous),
+      link,
       headers: ownHeaders(header),
     });
   }
@@ -145,10 +172,27 @@ class WireTryConnection implements TryConnection {
     signal: AbortSignal | undefined,
     one: Parameters<WireCalls["send"]>[0],
   ): Promise<UnaryResponse<I, O>> {
+    return this.#answered(method, signal, (waiter) => {
+      const id = this.#parts.calls.send(one, waiter);
+      this.#progress = "sent";
+      return id;
+    });
+  }
+
+  /**
+   * @param send - gives the number of the try, whose end `waiter` hears.
+   * @param then - is called when the try can be cancelled.
+   */
+  #answered<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    signal: AbortSignal | undefined,
+    send: (waiter: Waiter) => number,
+    then?: (waiter: Waiter) => void,
+  ): Promise<UnaryResponse<I, O>> {
     const { calls } = this.#parts;
     return new Promise((resolve, reject) => {
       let forget: () => void = () => undefined;
-      const id = calls.send(one, {
+      const waiter: Waiter = {
         result: (result) => {
           forget();
           this.#progress = "ours";
@@ -162,12 +206,13 @@ class WireTryConnection implements TryConnection {
           forget();
           reject(fault);
         },
-      });
-      this.#progress = "sent";
+      };
+      const id = send(waiter);
       forget = onAbort(signal, (reason) => {
         calls.cancel(id);
         reject(reason);
       });
+      then?.(waiter);
     });
   }
 
@@ -231,7 +276,7 @@ function ownHeaders(headers: Headers): Header[] {
   return own;
 }
 
-function stampOf(headers: Headers, link: string, anonymous: string): StampFields | undefined {
+function stampOf(headers: Headers, anonymous: string): StampFields | undefined {
   const value = headers.get(headerNames.call);
   const call = value === null ? undefined : parseCallHeader(value);
   if (call?.lane === undefined) return undefined;
@@ -239,7 +284,6 @@ function stampOf(headers: Headers, link: string, anonymous: string): StampFields
   return {
     ...call.lane,
     callId: call.id,
-    lane: call.lane.lane === link ? "" : call.lane.lane,
     expectedCaller: headers.get(headerNames.for) ?? undefined,
     anon: anon === anonymous ? undefined : anon,
   };

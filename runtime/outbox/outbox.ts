@@ -6,6 +6,7 @@
  * Source: design "The outbox".
  */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
+import type { UnaryDefinition } from "../base/definition.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import type { CallOutbox, EnteringCall, Keep } from "../call/keep.ts";
@@ -62,6 +63,7 @@ export class Outbox implements CallOutbox {
   readonly #settlements = new Settlements();
   /** The methods that this process has called, by path. */
   readonly #methods = new Map<string, DescMethodUnary>();
+  readonly #known = new WeakSet<DescMethodUnary>();
   readonly #items = new Source<readonly OutboxItem[]>([]);
 
   constructor(parts: OutboxParts) {
@@ -192,6 +194,7 @@ export class Outbox implements CallOutbox {
     const { method, outbox = "none" } = call.definition;
     await this.#glance(outbox !== "none");
     const path = `${method.parent.typeName}/${method.name}`;
+    this.#known.add(method);
     if (!this.#methods.has(path)) {
       this.#methods.set(path, method);
       this.#sender.unskip();
@@ -204,6 +207,11 @@ export class Outbox implements CallOutbox {
     void this.#glance(false).then(() => {
       if (this.#items.value.length > 0) this.#sender.prompt();
     });
+  }
+
+  /** See `CallOutbox`. */
+  isClear({ kind, method }: UnaryDefinition): boolean {
+    return (kind !== "command" || this.#known.has(method)) && this.#shelf.isEmpty();
   }
 
   /** The link is up, or its program has started. */

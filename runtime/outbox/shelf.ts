@@ -83,14 +83,27 @@ export class Shelf {
     return this.#known.has(name);
   }
 
+  /** Whether nothing waits, as of a look just now. Who asks again and again sets off the next look in time. */
+  isEmpty(): boolean {
+    const ageMs = this.#options.clock.monotonic() - this.#scannedAt;
+    if (ageMs >= outboxScanEveryMs || this.#list.value.length > 0) return false;
+    if (ageMs >= outboxScanEveryMs / 2 && this.#glance === undefined)
+      void this.#glanceOnce().catch(() => undefined);
+    return true;
+  }
+
   /** Looks at the store, if that was not done just now. */
   async glance(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#scannedAt < outboxScanEveryMs) return;
-    // Of a thousand calls at once the first looks, and the others take what it finds.
+    await this.#glanceOnce();
+  }
+
+  /** Of a thousand calls at once the first looks, and the others take what it finds. */
+  #glanceOnce(): Promise<void> {
     this.#glance ??= this.scan().finally(() => {
       this.#glance = undefined;
     });
-    await this.#glance;
+    return this.#glance;
   }
 
   /** Looks at the store. Rejects when the store fails: then nothing is known anew. */

@@ -36,7 +36,7 @@ export class CallNumbers {
     this.#waiting.set(id, waiter);
     this.end.send({
       $typeName: "holdfast.link.v1.ClientMessage",
-      kind: { case: "call", value: { ...call, id } },
+      kind: { case: "call", value: Object.assign(call, { id }) },
     });
     return id;
   }
