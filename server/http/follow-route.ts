@@ -93,6 +93,7 @@ export class FollowRoute {
       timer.cancel();
       request.off("data", onData);
       request.off("end", onEnd);
+      response.off("close", over); // it would keep the body for as long as the answer lasts
     };
     const rest = (): void => {
       over();
