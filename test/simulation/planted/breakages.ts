@@ -4,6 +4,7 @@
  */
 import type { Breakage } from "./breakage.ts";
 import { client, lanes } from "./call-breakages.ts";
+import { objects } from "./hold-breakages.ts";
 import { streams } from "./live-breakages.ts";
 import { outbox } from "./outbox-breakages.ts";
 import { fences, journal } from "./server-breakages.ts";
@@ -15,4 +16,5 @@ export const breakages: readonly Breakage[] = [
   ...client,
   ...outbox,
   ...streams,
+  ...objects,
 ];

@@ -47,13 +47,13 @@ export const client: readonly Breakage[] = [
   {
     name: "what may have run is told as not run after a cut",
     file: "runtime/call/call.ts",
-    from: "        this.#mayHaveRun ||= end.fault.sent;",
+    from: "      this.#mayHaveRun ||= end.fault.sent;\n",
     to: "",
   },
   {
     name: "what may have run is told as not run after a server's fault",
     file: "runtime/call/call.ts",
-    from: "        this.#mayHaveRun ||= end.mayHaveRun;",
+    from: "    this.#mayHaveRun ||= end.mayHaveRun;\n",
     to: "",
   },
   {
@@ -83,7 +83,7 @@ export const client: readonly Breakage[] = [
   {
     name: "a budget is twice as long",
     file: "runtime/call/call.ts",
-    from: "clock.timer(this.#budgetMs, () =>",
+    from: "clock.timer(this.#budgetMs - this.#goneMs, () =>",
     to: "clock.timer(this.#budgetMs * 2, () =>",
   },
   {

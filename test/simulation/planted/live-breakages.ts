@@ -1,6 +1,6 @@
 /** Breakages of streams and topics. */
 import type { Breakage } from "./breakage.ts";
-import { all, incident, ops } from "./worlds.ts";
+import { all, incident, ops, busyList, slowReaders } from "./worlds.ts";
 
 const followed = ops(2, "follow");
 
@@ -24,14 +24,14 @@ export const streams: readonly Breakage[] = [
     file: "runtime/stream/numbering.ts",
     from: '    return { $gap: "lost", count: seq - inHand.seq };',
     to: '    return { $gap: "lost", count: seq - inHand.seq + 1 };',
-    where: followed,
+    where: all(followed, busyList, incident("block", "cut", "pauseClient", "crash")),
   },
   {
     name: "an item that comes again is given again",
     file: "runtime/stream/numbering.ts",
     from: '    if (seq <= (this.#inHand?.seq ?? 0)) return { kind: "known" };',
     to: "",
-    where: followed,
+    where: all(slowReaders, ops(10, "append"), incident("block", "cut")),
   },
   {
     name: "what lay between two numberings goes unsaid",
@@ -59,7 +59,7 @@ export const streams: readonly Breakage[] = [
     file: "server/topic/follower.ts",
     from: '    if (this.#seq + 1 < topic.firstSeq || this.#isFull()) return "lagged";',
     to: '    if (this.#isFull() && topic.roomCount > 1_000) return "lagged";',
-    where: all(followed, ops(20, "append")),
+    where: all(slowReaders, busyList),
   },
   {
     name: "a stream that ended is not opened again",

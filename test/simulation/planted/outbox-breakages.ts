@@ -1,6 +1,6 @@
 /** Breakages of the outbox. */
 import type { Breakage } from "./breakage.ts";
-import { aborting, all, failingFolder, incident, merging, sharedFolder } from "./worlds.ts";
+import { aborting, all, failingFolder, incident, merging, sharedFolder, late } from "./worlds.ts";
 
 export const outbox: readonly Breakage[] = [
   {
@@ -75,6 +75,6 @@ export const outbox: readonly Breakage[] = [
     file: "runtime/outbox/entrance.ts",
     from: "      return false;\n    }\n    departures.made",
     to: "      return true;\n    }\n    departures.made",
-    where: failingFolder,
+    where: all(failingFolder, late, incident("block", "crash", "pauseServer")),
   },
 ];

@@ -12,8 +12,8 @@ export const journal: readonly Breakage[] = [
   {
     name: "a reply goes out before its commit",
     file: "server/journal/keeping.ts",
-    from: "      const committed = await store.commit(run.claim(), () => ending.outcome);\n      return committed",
-    to: '      store.commit(run.claim(), () => ending.outcome).catch(() => undefined);\n      const committed = { kind: "kept" as const };\n      return committed',
+    from: "    if (atOnce === undefined) return store.commit(run.claim(), () => ending.outcome).then(committed, failed);",
+    to: "    store.commit(run.claim(), () => ending.outcome).catch(() => undefined);\n    if (atOnce === undefined) return told(run.attempt.definition, ending);",
     where: all(slowDisk, durable, ops(3, "pay"), incident("crash")),
   },
   {
@@ -26,28 +26,28 @@ export const journal: readonly Breakage[] = [
   {
     name: "a handler begins before its claim is durable",
     file: "server/journal/run-effects.ts",
-    from: '    await this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    );',
-    to: '    const claimed = this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    );\n    claimed.catch(() => undefined);\n    await Promise.resolve();',
+    from: '    return this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    );',
+    to: '    this.#commit(\n      () => ({ kind: "started" }),\n      () => ({ kind: "started" }),\n    ).catch(() => undefined);\n    return undefined;',
     where: all(slowDisk, ops(3, "pay"), incident("crash")),
   },
   {
     name: "a running call is not joined",
-    file: "server/journal/journal.ts",
-    from: "    this.#runs.set(key, run);\n    const answer",
-    to: "    this.#runs.set(`${key} ${this.#runs.size}`, run);\n    const answer",
+    file: "server/journal/runs.ts",
+    from: "    this.#runs.set(key, run);",
+    to: "    this.#runs.set(`${key} ${this.#runs.size}`, run);",
   },
   {
     name: "two tries of a key look at the store at once",
     file: "server/journal/journal.ts",
-    from: "      if (look === undefined) return this.#look(arrival);\n      await look;",
-    to: "      return this.#look(arrival);\n      await look;",
+    from: "    if (look !== undefined) return look.then(() => this.#arrive(arrival));",
+    to: '    if (look !== undefined && arrival.key === "") return look.then(() => this.#arrive(arrival));',
     where: all(slowReads, ops(3, "pay"), rate("twin", 0.1)),
   },
   {
     name: "a run ends in memory before it is kept",
-    file: "server/journal/journal.ts",
-    from: "    this.#handle(attempt, work, run, effects, mayHaveRun)\n      .then(how.keep)",
-    to: "    this.#handle(attempt, work, run, effects, mayHaveRun)\n      .then((ending) => (this.#runs.delete(key), how.keep(ending)))",
+    file: "server/journal/runs.ts",
+    from: "andThen(this.#handle(starting, run), keep)",
+    to: "andThen(this.#handle(starting, run), (ending) => (this.#runs.delete(key), keep(ending)))",
     where: all(slowDisk, ops(3, "pay"), rate("twin")),
   },
   {
@@ -55,7 +55,7 @@ export const journal: readonly Breakage[] = [
     file: "server/journal/journal.ts",
     from: "Math.max(found.watermark, told)",
     to: "found.watermark",
-    where: all(slowDisk, rate("twin", 0.05), ops(6, "append", "whisper")),
+    where: all(rate("requestLate", 0.06), ops(8, "append", "whisper")),
   },
   {
     name: "an unknown run is always run again",
@@ -73,8 +73,8 @@ export const journal: readonly Breakage[] = [
   {
     name: "effects elsewhere have no claim",
     file: "server/journal/run-effects.ts",
-    from: '    if (this.#parts.definition.effects !== "external" || this.#standing.kind !== "free") return;',
-    to: "    return;",
+    from: '    if (this.#parts.definition.effects !== "external" || this.#standing.kind !== "free") return undefined;\n    return this.#commit',
+    to: '    if (this.#parts.definition.effects !== "none") return undefined;\n    return this.#commit',
     where: all(ops(2, "pay"), incident("crash")),
   },
   {
@@ -99,8 +99,8 @@ export const journal: readonly Breakage[] = [
   {
     name: "the signal of a command's handler is its try's",
     file: "server/dispatch.ts",
-    from: "    const context = createContext(contextParts(guest, parts), carried, run);\n    parts.signs",
-    to: "    const context = createContext(contextParts(guest, parts), carried, carried);\n    parts.signs",
+    from: "createContext(contextParts(guest, parts), carried, run);\n  parts.signsOfLife",
+    to: "createContext(contextParts(guest, parts), carried, carried);\n  parts.signsOfLife",
   },
   {
     name: "a handler's fault is kept as a refusal",

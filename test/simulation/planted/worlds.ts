@@ -46,3 +46,21 @@ export const nobodies: World = ({ clients }) =>
 
 /** More calls at once than a gate lets go in one slice. */
 export const crowd: World = (plan) => plan.ops.some(({ key }) => key.startsWith("crowd"));
+
+/** Commands that go into an outbox at their end. */
+export const late: World = ({ ops: its }) => its.filter(({ outbox }) => outbox === "late").length > 4;
+
+/** So much is put on one list that its topic cannot keep it all. */
+export const busyList: World = ({ ops: its }) =>
+  its.filter(({ kind, list }) => kind === "append" && list === "list0").length > 16 &&
+  its.some(({ kind, list }) => kind === "follow" && list === "list0");
+
+/** Streams whose loops take their time. */
+export const slowReaders: World = ({ ops: its }) =>
+  its.filter(({ kind, thinkMs }) => kind === "follow" && thinkMs > 300).length > 1;
+
+/** Clients that hold objects. */
+export const holds: World = (plan) => plan.holds.length > 1;
+
+/** Clients that call over wires. */
+export const wires: World = ({ clients }) => clients.some(({ calls }) => calls !== "http");
