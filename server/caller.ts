@@ -78,7 +78,7 @@ export async function signIn(
 }
 
 /** The token of a request. */
-export function bearerToken(headers: Headers): string | undefined {
+export function bearerToken(headers: Pick<Headers, "get">): string | undefined {
   return /^bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 

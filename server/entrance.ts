@@ -13,6 +13,7 @@ import { type Admission, type Turn, freeTurn } from "./admission.ts";
 import type { Sender } from "./caller-tag.ts";
 import { bearerToken, type SignedIn, type SignInRequest } from "./caller.ts";
 import type { Entered } from "./http/exchange.ts";
+import type { HeaderLookup } from "./http/request-head.ts";
 import type { Arrival } from "./http/routes.ts";
 import type { CallerKey } from "./journal/answer.ts";
 
@@ -54,7 +55,9 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
   parts.buildGate(header.get(headerNames.build) ?? undefined);
   const { caller, until } = await parts.signIn({
     token: bearerToken(header),
-    headers: header,
+    get headers() {
+      return arrival.allHeaders;
+    },
     address,
     via: "http",
   });
@@ -84,7 +87,7 @@ export async function enter(arrival: Arrival, parts: EntranceParts): Promise<Gue
 }
 
 /** The call ID is read of commands alone; of others it says nothing. */
-function callOf(definition: MethodDefinition, header: Headers): CallHeader | undefined {
+function callOf(definition: MethodDefinition, header: HeaderLookup): CallHeader | undefined {
   if (definition.kind !== "command") return undefined;
   const value = header.get(headerNames.call);
   if (value === null) {
@@ -108,7 +111,7 @@ function turnOf(arrival: Arrival, key: CallerKey, admission: Admission): Turn {
   return admission.turn(key.quota, { signal: arrival.signal, deadline: arrival.deadline });
 }
 
-function anonymousSecret(header: Headers): string | undefined {
+function anonymousSecret(header: HeaderLookup): string | undefined {
   const anon = header.get(headerNames.anon) ?? undefined;
   if (anon === undefined || isId(anon)) return anon;
   throw new ConnectError(
@@ -120,7 +123,7 @@ function anonymousSecret(header: Headers): string | undefined {
 /** Characters of a session's name. */
 const sessionCharsMost = 128;
 
-function sessionOf(header: Headers): string | undefined {
+function sessionOf(header: HeaderLookup): string | undefined {
   const session = header.get(headerNames.session) ?? undefined;
   if (session === undefined || session.length <= sessionCharsMost) return session;
   throw new ConnectError(

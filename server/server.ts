@@ -31,6 +31,7 @@ import type { NodeListener, NodeRequest } from "./http/node-listener.ts";
 import { contextValuesOf, createNodeListener } from "./http/node-requests.ts";
 import { createRoutes, type RouteParts } from "./http/routes.ts";
 import type { UnaryAnswer } from "./http/exchange.ts";
+import { UnaryRoute } from "./http/unary-route.ts";
 import { createFallback } from "./http/unknown-path.ts";
 import type { UpgradeListener } from "./http/upgrade.ts";
 import { Implementations, type ServiceOptions } from "./implement.ts";
@@ -354,7 +355,7 @@ export function createServer(options: ServerOptions = {}): Server {
     async listen(listenOptions = {}) {
       if (closing.draining) throw new Error("holdfast: this server is closed. Make a new one.");
       const parts = { routes, fallback, follow: followRoute, limits, clock, log };
-      const answer = ports.listener(() => createNodeListener(parts));
+      const answer = ports.listener(() => createNodeListener({ ...parts, unary: new UnaryRoute(routing) }));
       const request: NodeListener = (its, response) => {
         if (closing.draining && its.httpVersionMajor === 1) response.setHeader("connection", "close");
         answer(its, response);

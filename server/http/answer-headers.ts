@@ -41,8 +41,10 @@ export function withAnswerHeaders(
   return { ...response, header };
 }
 
+type HeaderSetter = Pick<Headers, "set" | "delete">;
+
 /** Sets the headers, in place of any of the same names that a handler took from another server's answer. */
-export function setAnswerHeaders(header: Headers, fields: AnswerHeaders): void {
+export function setAnswerHeaders(header: HeaderSetter, fields: AnswerHeaders): void {
   header.set(headerNames.server, fields.server);
   header.set(headerNames.now, `${fields.nowMs}`);
   setOrDrop(header, headerNames.settled, fields.mark);
@@ -50,7 +52,7 @@ export function setAnswerHeaders(header: Headers, fields: AnswerHeaders): void {
   setOrDrop(header, headerNames.caller, fields.tag);
 }
 
-function setOrDrop(header: Headers, name: string, value: string | undefined): void {
+function setOrDrop(header: HeaderSetter, name: string, value: string | undefined): void {
   if (value === undefined) header.delete(name);
   else header.set(name, value);
 }

@@ -5,6 +5,7 @@
  */
 import { cors as connectCors } from "@connectrpc/connect";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type { HeaderLookup } from "./request-head.ts";
 import { requestHeaderNames, responseHeaderNames } from "../../runtime/call/headers.ts";
 
 export interface CorsOptions {
@@ -23,7 +24,7 @@ export interface Cors {
   /** Whether an origin is named; with "*" every one is. */
   lists(origin: string): boolean;
   /** Adds what lets the page of this request read the answer. */
-  allow(request: Headers, response: Headers): void;
+  allow(request: HeaderLookup, response: Pick<Headers, "append" | "set">): void;
 }
 
 /** How long a browser may keep a preflight's answer: Chrome's own limit. */
@@ -53,7 +54,7 @@ export function createCors(options: CorsOptions | undefined): Cors {
     ...(options.responseHeaders ?? []),
   ].join(", ");
 
-  const allow = (request: Headers, response: Headers): void => {
+  const allow: Cors["allow"] = (request, response) => {
     response.append("vary", "origin");
     const origin = request.get("origin");
     if (!allowed(origin)) return;

@@ -20,16 +20,19 @@ import type {
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
-import { addressKey } from "./exchange.ts";
+import { addressKey, type Entered } from "./exchange.ts";
 import type { FollowRoute } from "./follow-route.ts";
 import type { NodeListener, NodeRequest, NodeResponse } from "./node-listener.ts";
 import { StalledWrites } from "./stalled-writes.ts";
+import type { UnaryRoute } from "./unary-route.ts";
 
 export interface NodeRequestParts {
   readonly routes: (router: ConnectRouter) => void;
   readonly fallback: NodeListener;
   /** Answers `LinkService.Follow` without Connect's handlers; undefined: they answer it. */
   readonly follow?: FollowRoute;
+  /** Answers what is nothing special without them; undefined: they answer all. */
+  readonly unary?: Pick<UnaryRoute<Entered>, "takes" | "answer">;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly log: Log;
@@ -62,20 +65,30 @@ export function createNodeListener(parts: NodeRequestParts): NodeListener {
         refuse(request, response, 400, "the request names no host, or one that cannot be");
         return;
       }
-      // The response of HTTP/2 says so only when its stream is closed both ways, which is what this is for.
-      ("stream" in response ? response.stream : response).once("finish", () => readOut(request, parts));
+      readOutLater(request, response, parts);
       handler(universal)
         .then((answer) => send(stalled.watch(answer, response), response))
         .catch((error: unknown) => failed(error, handler, request, response, parts.log));
     };
-    const { follow } = parts;
-    if (follow?.takes(request) === true) follow.answer(request, response, stalled, handle);
+    const { follow, unary } = parts;
+    if (unary?.takes(request) === true) {
+      unary.answer(request, response, {
+        stalled,
+        readOut: () => readOutLater(request, response, parts),
+        failed: (error) => failed(error, handler, request, response, log),
+      });
+    } else if (follow?.takes(request) === true) follow.answer(request, response, stalled, handle);
     else handle();
   };
 }
 
 /** `:method`, `:path`, `:scheme` and `:authority` of HTTP/2 are no header lines. */
 const pseudoHeaderCount = 4;
+
+/** The response of HTTP/2 says that it is finished only when its stream is closed both ways, which is what this is for. */
+function readOutLater(request: NodeRequest, response: NodeResponse, parts: NodeRequestParts): void {
+  ("stream" in response ? response.stream : response).once("finish", () => readOut(request, parts));
+}
 
 /**
  * Reads and drops what is left of a body whose request is answered: a connection of HTTP/1.1 takes its next

@@ -3,7 +3,10 @@
  * place for ever. Node has no such limit for HTTP/2.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
+import type { Readable } from "node:stream";
 import type { Clock } from "../../runtime/base/clock.ts";
+import { joinedBytes } from "../../runtime/base/whole-body.ts";
+import type { NodeRequest } from "./node-listener.ts";
 
 /** The same body; waiting longer than `waitMs` for its next piece throws `deadline_exceeded`. */
 export function bodyWithin(
@@ -20,12 +23,7 @@ export function bodyWithin(
             const timer = clock.timer(
               waitMs,
               () => {
-                reject(
-                  new ConnectError(
-                    `no byte of the request came for ${Math.round(waitMs / 1000)} s. Send the whole request at once`,
-                    Code.DeadlineExceeded,
-                  ),
-                );
+                reject(lateError(waitMs));
               },
               { background: true },
             );
@@ -41,6 +39,71 @@ export function bodyWithin(
       };
     },
   };
+}
+
+function lateError(waitMs: number): ConnectError {
+  return new ConnectError(
+    `no byte of the request came for ${Math.round(waitMs / 1000)} s. Send the whole request at once`,
+    Code.DeadlineExceeded,
+  );
+}
+
+/** What {@link wholeBody} keeps to. */
+export interface BodyLimits {
+  readonly waitMs: number;
+  readonly bytesMost: number;
+  /** What a larger one is refused with. */
+  readonly tooLarge: () => ConnectError;
+}
+
+/** All of a body of Node's; rejects with a ConnectError. Of a request that is gone it rejects too. */
+export function wholeBody(request: NodeRequest, clock: Clock, limits: BodyLimits): Promise<Uint8Array> {
+  // Past the compatible request of HTTP/2, which is a second stream around the first.
+  const source: Readable = "stream" in request ? request.stream : request;
+  return new Promise((resolve, reject) => {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    const over = (): void => {
+      timer.cancel();
+      source.off("data", onData);
+      source.off("end", onEnd);
+      source.off("close", onClose);
+    };
+    const fail = (error: ConnectError): void => {
+      over();
+      source.pause();
+      reject(error);
+    };
+    const onData = (piece: Uint8Array): void => {
+      pieces.push(piece);
+      bytes += piece.byteLength;
+      if (bytes > limits.bytesMost) fail(limits.tooLarge());
+      else if (pieces.length > 1) wait();
+    };
+    const onEnd = (): void => {
+      over();
+      resolve(joinedBytes(pieces));
+    };
+    const onClose = (): void => fail(new ConnectError("the client is gone", Code.Canceled));
+    const late = (): void => fail(lateError(limits.waitMs));
+    let timer = clock.timer(limits.waitMs, late, { background: true });
+    const wait = (): void => {
+      timer.cancel();
+      timer = clock.timer(limits.waitMs, late, { background: true });
+    };
+    // What came before anybody listened is told no more.
+    if (source.readableEnded) {
+      onEnd();
+      return;
+    }
+    if (source.destroyed) {
+      onClose();
+      return;
+    }
+    source.on("close", onClose);
+    source.on("end", onEnd);
+    source.on("data", onData);
+  });
 }
 
 /** A body that cannot be read: Connect then answers with this error, in the protocol of the request. */

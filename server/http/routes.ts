@@ -37,13 +37,16 @@ import type { Cors } from "./cors.ts";
 import { type Entered, type Exchange, type UnaryAnswer, addressKey } from "./exchange.ts";
 import { withEarlyHead } from "./early-head.ts";
 import { type LinkRpcs, linkHandlers } from "./link-rpcs.ts";
+import type { HeaderLookup } from "./request-head.ts";
 import { bodyWithin, failingBody, isByteStream } from "./request-body.ts";
 import { lowerTimeout, timeoutMsOf } from "./timeout-header.ts";
 
 /** A request as the entrance sees it. */
 export interface Arrival {
   readonly definition: MethodDefinition;
-  readonly header: Headers;
+  readonly header: HeaderLookup;
+  /** All headers, made when somebody looks at them. */
+  readonly allHeaders: Headers;
   readonly address: string | undefined;
   /** Ms of the monotonic clock at which the client stops waiting; undefined: never. */
   readonly deadline: number | undefined;
@@ -62,7 +65,7 @@ export interface RouteParts<E extends Entered> {
   unary(
     definition: UnaryDefinition,
     request: Message,
-    context: HandlerContext,
+    context: Pick<HandlerContext, "signal" | "requestHeader" | "responseHeader" | "responseTrailer">,
     entered: E,
   ): Promise<UnaryAnswer>;
   /**
@@ -202,6 +205,7 @@ async function enter<E extends Entered>(
     const entered = await parts.enter({
       definition,
       header: request.header,
+      allHeaders: request.header,
       address: request.contextValues?.get(addressKey),
       deadline: timeoutMs === undefined ? undefined : parts.clock.monotonic() + timeoutMs,
       atMs: parts.clock.now(),
@@ -216,7 +220,8 @@ async function enter<E extends Entered>(
 /** What a message has around it in gRPC and in Connect's streams. */
 const envelopeBytes = 5;
 
-function tooLarge(limits: Limits): ConnectError {
+/** The error of a request that is too large. */
+export function tooLarge(limits: Limits): ConnectError {
   return serverError("TOO_LARGE", `the request is larger than ${limits.requestBytesMost} bytes`);
 }
 
@@ -277,10 +282,17 @@ function instead<E extends Entered>(
 ): ConnectError | undefined {
   if (code === "ok" || code === "not-rpc" || exchange.stop !== undefined) return undefined;
   if (code === Code.ResourceExhausted && exchange.progress === "arrived") return tooLarge(parts.limits);
-  const { answer } = exchange;
+  return unwritten(definition, exchange.answer, parts.log);
+}
+
+/** What takes the place of a reply that cannot be written: its effect stands, and a new try would only meet the same. */
+export function unwritten(
+  definition: MethodDefinition,
+  answer: UnaryAnswer | undefined,
+  log: Log,
+): ConnectError | undefined {
   if (answer?.mark !== "ran" || !("reply" in answer.result)) return undefined;
-  // The effect stands, and a new try would only meet the same reply.
-  parts.log.error("the reply of a command could not be written", { method: definition.method.toString() });
+  log.error("the reply of a command could not be written", { method: definition.method.toString() });
   return serverError("ALREADY_RAN", "the command ran, and its reply could not be written");
 }
 

@@ -6,6 +6,7 @@
  * Source: design "The API of a call".
  */
 import { foreignTimeoutMsMost } from "../../runtime/base/constants.ts";
+import type { HeaderLookup } from "./request-head.ts";
 
 const connectTimeout = "connect-timeout-ms";
 const grpcTimeout = "grpc-timeout";
@@ -19,7 +20,7 @@ const grpcUnitMs: Readonly<Record<string, number>> = {
 };
 
 /** The budget in ms that a request names; undefined without one. */
-export function timeoutMsOf(header: Headers): number | undefined {
+export function timeoutMsOf(header: HeaderLookup): number | undefined {
   if (isGrpc(header)) {
     const [, amount, unit] = /^(\d{1,8})([HMSmun])$/.exec(header.get(grpcTimeout) ?? "") ?? [];
     const unitMs = unit === undefined ? undefined : grpcUnitMs[unit];
@@ -37,6 +38,6 @@ export function lowerTimeout(header: Headers): void {
   else header.set(connectTimeout, `${foreignTimeoutMsMost}`);
 }
 
-function isGrpc(header: Headers): boolean {
+function isGrpc(header: HeaderLookup): boolean {
   return (header.get("content-type") ?? "").startsWith("application/grpc");
 }
