@@ -65,6 +65,18 @@ describe("open connections", () => {
     expect(told).toHaveLength(2);
   });
 
+  it("ask again when half of a short sign-in is over, and not as soon as it is there", async () => {
+    const { clock, told, wire } = setUp();
+    const seat = wire("w", { until: clock.now() + 15_000 });
+    await clock.advance();
+    expect(told).toHaveLength(1);
+    seat.renew(clock.now() + 15_000);
+    await clock.advance(7_499);
+    expect(told).toHaveLength(1);
+    await clock.advance(1);
+    expect(told).toEqual(["w asked 45000", "w asked 37500"]);
+  });
+
   it("neither end early nor late when the wall clock jumps", async () => {
     const { clock, told, add } = setUp();
     add("a", { until: clock.now() + 5_000 });

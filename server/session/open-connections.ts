@@ -126,6 +126,7 @@ class Place implements Seat {
   readonly #clock: Clock;
   readonly #left: () => void;
   #timer: Timer | undefined;
+  #asked = false;
 
   constructor(connection: OpenConnection, clock: Clock, left: () => void) {
     this.connection = connection;
@@ -138,8 +139,13 @@ class Place implements Seat {
     this.#timer = undefined;
     if (until === undefined) return;
     const leftMs = until - this.#clock.now();
-    if (this.connection.askReauth === undefined) this.#endIn(leftMs);
-    else this.#wait(leftMs - reauthAheadMs, () => this.#ask(Math.min(leftMs, reauthAheadMs)));
+    if (this.connection.askReauth === undefined) {
+      this.#endIn(leftMs);
+      return;
+    }
+    // A client whose sign-ins are short would be asked again as soon as it has answered.
+    const aheadMs = this.#asked ? Math.min(reauthAheadMs, leftMs / 2) : reauthAheadMs;
+    this.#wait(leftMs - aheadMs, () => this.#ask(Math.min(leftMs, aheadMs)));
   }
 
   leave(): void {
@@ -153,6 +159,7 @@ class Place implements Seat {
   }
 
   #ask(leftMs: number): void {
+    this.#asked = true;
     const withinMs = leftMs + reauthLateMs;
     this.#endIn(withinMs);
     this.connection.askReauth?.(Math.max(0, withinMs));
