@@ -58,6 +58,11 @@ export async function bundleForBrowsers(entry: string, options: BundleOptions = 
   };
 }
 
+/** What every program with generated messages has, and JSON and binary of them. */
+const protobufEntry = `
+  export { create, fromBinary, fromJsonString, toBinary, toJsonString } from "@bufbuild/protobuf";
+`;
+
 /** What Connect's web client is made of, without its fetch. */
 const connectEntry = `
   export { createClient } from "@connectrpc/connect";
@@ -67,21 +72,44 @@ const connectEntry = `
 /** What a page with a holdfast client loads before its own schemas. */
 const callsEntry = `export { linkOf } from "holdfast";`;
 
+/** The same where its schemas have streams and heartbeats. */
+const streamsEntry = `
+  ${callsEntry}
+  export { beating, connectStreaming, resumable } from "holdfast/generated-v1";
+`;
+
+/** The same where it holds objects over a wire. */
+const holdsEntry = `
+  ${streamsEntry}
+  export { webSocketWires } from "holdfast/web/wire";
+`;
+
 /** What is weighed: bytes after minifying and gzip. */
 export interface Sizes {
+  /** Protobuf-es alone. */
+  readonly protobufBytes: number;
   /** Connect and protobuf-es alone. */
   readonly connectBytes: number;
   /** The same page with holdfast in place of Connect's client. */
   readonly callsBytes: number;
-  /** The difference: what the budget is about. */
+  /** With streams and heartbeats. */
+  readonly streamsBytes: number;
+  /** With held objects and wires beside. */
+  readonly holdsBytes: number;
+  /** What a page that calls has more than one with Connect's client: what the budget is about. */
   readonly aboveConnectBytes: number;
   readonly parts: BrowserBundle["parts"];
 }
 
 export async function measureSizes(options: BundleOptions = {}): Promise<Sizes> {
+  const sizeOf = async (entry: string): Promise<number> =>
+    (await bundleForBrowsers(entry, options)).gzipBytes;
   const connect = await bundleForBrowsers(connectEntry, options);
   const calls = await bundleForBrowsers(callsEntry, options);
   return {
+    protobufBytes: await sizeOf(protobufEntry),
+    streamsBytes: await sizeOf(streamsEntry),
+    holdsBytes: await sizeOf(holdsEntry),
     connectBytes: connect.gzipBytes,
     callsBytes: calls.gzipBytes,
     aboveConnectBytes: calls.gzipBytes - connect.gzipBytes,

@@ -26,7 +26,15 @@ describe("the size of a client in the browser", () => {
 
 describe("the page of sizes", () => {
   it("gets its table in place of the one that it has", () => {
-    const table = sizesTable({ connectBytes: 1, callsBytes: 3, aboveConnectBytes: 2, parts: [] });
+    const table = sizesTable({
+      protobufBytes: 1,
+      connectBytes: 2,
+      callsBytes: 4,
+      streamsBytes: 5,
+      holdsBytes: 6,
+      aboveConnectBytes: 2,
+      parts: [],
+    });
     const page = withTable(read("docs/sizes.md"), table);
     expect(recordedBytes(page)).toBe(2);
     expect(withTable(page, table)).toBe(page);
