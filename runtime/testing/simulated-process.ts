@@ -25,8 +25,24 @@ export interface SimulatedProcess {
   pause(): void;
   /** Goes on: what fell due meanwhile runs now, in its order. */
   resume(): void;
+  /**
+   * Its machine sleeps, as a laptop does: it stands still, its monotonic clock too, and its timers have as long to go
+   * afterwards as they had before. Its wall clock goes on.
+   */
+  sleep(): void;
+  /** It wakes. */
+  wake(): void;
   /** Moves its wall clock alone by so many ms, which may be negative. */
   jumpWall(ms: number): void;
+}
+
+/** A timer of a process. */
+interface Wait {
+  /** By the process's own monotonic clock. */
+  readonly dueAt: number;
+  readonly fire: () => void;
+  readonly background: boolean;
+  inner: Timer;
 }
 
 class Process implements SimulatedProcess {
@@ -34,17 +50,22 @@ class Process implements SimulatedProcess {
   readonly clock: Clock;
   #alive = true;
   #paused = false;
+  /** Since when it sleeps, by the clock of the test; undefined while it is awake. */
+  #asleepSince: number | undefined;
+  #sleptMs = 0;
+  readonly #clock: Clock;
   #wallMs = 0;
   #waiting: (() => void)[] = [];
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new Set<Wait>();
   readonly #deathListeners: (() => void)[] = [];
 
   constructor(name: string, clock: Clock) {
     this.name = name;
+    this.#clock = clock;
     this.clock = {
       now: () => clock.now() + this.#wallMs,
-      monotonic: () => clock.monotonic(),
-      timer: (delayMs, fn, options) => this.#timer(clock, delayMs, fn, options),
+      monotonic: () => (this.#asleepSince ?? clock.monotonic()) - this.#sleptMs,
+      timer: (delayMs, fn, options) => this.#timer(delayMs, fn, options?.background === true),
     };
   }
 
@@ -58,7 +79,7 @@ class Process implements SimulatedProcess {
 
   run(fn: () => void): void {
     if (!this.#alive) return;
-    if (this.#paused) this.#waiting.push(fn);
+    if (this.#stands) this.#waiting.push(fn);
     else fn();
   }
 
@@ -80,7 +101,7 @@ class Process implements SimulatedProcess {
     if (!this.#alive) return;
     this.#alive = false;
     this.#waiting = [];
-    for (const timer of this.#timers) timer.cancel();
+    for (const { inner } of this.#timers) inner.cancel();
     this.#timers.clear();
     for (const fn of this.#deathListeners.splice(0)) fn();
   }
@@ -91,34 +112,68 @@ class Process implements SimulatedProcess {
 
   resume(): void {
     this.#paused = false;
-    for (const fn of this.#waiting.splice(0)) fn();
+    this.#goOn();
+  }
+
+  sleep(): void {
+    if (this.#asleepSince !== undefined) return;
+    this.#asleepSince = this.#clock.monotonic();
+    for (const { inner } of this.#timers) inner.cancel();
+  }
+
+  wake(): void {
+    if (this.#asleepSince === undefined) return;
+    const now = this.clock.monotonic();
+    this.#sleptMs += this.#clock.monotonic() - this.#asleepSince;
+    this.#asleepSince = undefined;
+    for (const wait of this.#timers) wait.inner = this.#arm(wait, wait.dueAt - now);
+    this.#goOn();
   }
 
   jumpWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  #timer(clock: Clock, delayMs: number, fn: () => void, options?: { readonly background?: boolean }): Timer {
-    if (!this.#alive) return { cancel: () => undefined };
+  get #stands(): boolean {
+    return this.#paused || this.#asleepSince !== undefined;
+  }
+
+  #goOn(): void {
+    if (this.#stands) return;
+    for (const fn of this.#waiting.splice(0)) fn();
+  }
+
+  #timer(delayMs: number, fn: () => void, background: boolean): Timer {
+    const none: Timer = { cancel: () => undefined };
+    if (!this.#alive) return none;
     let cancelled = false;
-    const inner = clock.timer(
-      delayMs,
-      () => {
-        this.#timers.delete(inner);
+    const wait: Wait = {
+      dueAt: this.clock.monotonic() + Math.max(0, delayMs),
+      background,
+      inner: none,
+      fire: () =>
         this.run(() => {
           if (!cancelled) fn();
-        });
-      },
-      options,
-    );
-    this.#timers.add(inner);
+        }),
+    };
+    this.#timers.add(wait);
+    wait.inner = this.#arm(wait, delayMs);
     return {
       cancel: () => {
         cancelled = true;
-        this.#timers.delete(inner);
-        inner.cancel();
+        this.#timers.delete(wait);
+        wait.inner.cancel();
       },
     };
+  }
+
+  #arm(wait: Wait, delayMs: number): Timer {
+    if (this.#asleepSince !== undefined) return wait.inner; // it begins with the waking
+    const fire = (): void => {
+      this.#timers.delete(wait);
+      wait.fire();
+    };
+    return this.#clock.timer(delayMs, fire, { background: wait.background });
   }
 }
 

@@ -22,6 +22,8 @@ export interface ClientParts {
   readonly random: SeededRandom;
   readonly plan: ClientPlan;
   readonly number: number;
+  /** Whether it gives signs of life. */
+  readonly beats: boolean;
   /** What it holds by now. */
   readonly holds: () => readonly HoldPlan[];
   /** The token of a person as of now; `fresh`: the server has refused the last one. */
@@ -38,6 +40,9 @@ export class Client {
   readonly open = new Set<Op>();
   readonly #parts: ClientParts;
   #lives = 0;
+  #wake: () => void = () => undefined;
+  /** Whether it is to run: who is asked to start while the process of before leaves does so after that. */
+  #wanted = false;
   /** Streams of the process of now that have not ended. */
   readonly #streams = new Set<string>();
   /** The question to a token source that has no answer yet. */
@@ -53,14 +58,16 @@ export class Client {
   }
 
   start(): void {
+    this.#wanted = true;
     if (this.process !== undefined) return;
     const { clock, network, folder, history, random, plan, number } = this.#parts;
     this.#lives += 1;
     const process = simulatedProcess(clock, `c${number}.${this.#lives}`);
-    const { link } = testLink(network, {
+    const { link, wake } = testLink(network, {
       process,
       random: random.fork(process.name),
       format: plan.format,
+      session: process.name,
       calls: plan.calls,
       codec: plan.codec,
       sharedStreams: plan.sharedStreams,
@@ -71,6 +78,7 @@ export class Client {
     });
     this.process = process;
     this.link = link;
+    this.#wake = wake;
     let state: string = link.state.value.kind;
     link.state.subscribe(({ kind }) => {
       history.add({ kind: "state", client: process.name, from: state, to: kind });
@@ -80,9 +88,15 @@ export class Client {
       const outcome = settlement.kind === "reply" ? "ran" : settlement.outcome;
       history.add({ kind: "settled", client: process.name, callId: settlement.callId, outcome });
     });
+    if (this.#parts.beats) link.beat(Lists.alive, () => ({}));
     const holder = new Holder(clock, process, link, history);
     this.holder = holder;
     for (const hold of this.#parts.holds()) holder.hold(hold);
+  }
+
+  /** The platform says that the network may be back, if it is still this process. */
+  woken(process: SimulatedProcess): void {
+    if (process === this.process) this.#wake();
   }
 
   kill(): void {
@@ -117,12 +131,15 @@ export class Client {
     if (process === undefined || link === undefined) return;
     const { clock, history } = this.#parts;
     this.holder = undefined;
+    this.#wanted = false;
     const end = (): void => {
       if (process !== this.process) return;
       const { timerCount } = process;
       const text = `${process.name} has closed its link, and ${timerCount} timers are left`;
-      if (timerCount > 0) history.add({ kind: "fault", text });
+      // What its program asks of a closed link still takes a moment to be refused.
+      if (timerCount > 0 && this.open.size === 0) history.add({ kind: "fault", text });
       this.kill();
+      if (this.#wanted) this.start();
     };
     // What it was told of while it stood still, it has a moment to refuse.
     const soon = (): void => process.run(() => void clock.timer(refuseMs, end));

@@ -41,6 +41,17 @@ export type Incident =
   | { readonly kind: "leave"; readonly atMs: number; readonly client: number; readonly forMs: number }
   | { readonly kind: "pauseClient"; readonly atMs: number; readonly client: number; readonly forMs: number }
   | {
+      readonly kind: "sleep";
+      readonly atMs: number;
+      readonly client: number;
+      readonly forMs: number;
+      /** What becomes of its packets: a short sleep, or one after which its connections are gone. */
+      readonly how: "drop" | "hold";
+      /** Whether its platform tells it that it has woken. */
+      readonly told: boolean;
+    }
+  | { readonly kind: "revoke"; readonly atMs: number; readonly host: number; readonly person: string }
+  | {
       readonly kind: "block";
       readonly atMs: number;
       readonly client: number;
@@ -69,6 +80,8 @@ const incidentKinds: readonly IncidentKind[] = [
   "tokens",
   "person",
   "loseLock",
+  "sleep",
+  "revoke",
 ];
 
 export interface FaultShape {
@@ -116,6 +129,10 @@ function drawIncident(random: SeededRandom, kind: IncidentKind, shape: FaultShap
       return { kind, atMs, client, forMs };
     case "block":
       return { kind, atMs, client, forMs, how: random.pick(["drop", "hold"]) };
+    case "sleep":
+      return { kind, atMs, client, forMs, how: random.pick(["drop", "hold"]), told: random.chance(0.5) };
+    case "revoke":
+      return { kind, atMs, host, person: random.pick(["alice", "bob"]) };
     case "cut":
     case "loseLock":
     case "person":

@@ -92,6 +92,11 @@ export type HistoryFact =
       readonly activation: string;
       readonly change: number;
     }
+  /** Who is at the other end of a wire was looked at: when it opened, and when its sign-in was renewed. */
+  | { readonly kind: "signedIn"; readonly by: string; readonly server: string }
+  /** A heartbeat has reached a server; a server has said goodbye to a session. */
+  | { readonly kind: "sign"; readonly session: string; readonly server: string }
+  | { readonly kind: "gone"; readonly session: string; readonly server: string }
   | { readonly kind: "fault"; readonly text: string };
 
 export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } & Extract<
@@ -174,6 +179,12 @@ function factText(fact: HistoryFact): string {
       return `${fact.stream} ${fact.count === undefined ? "restarted" : `lost ${fact.count}`}`;
     case "left":
       return `${fact.stream} has ended: ${fact.text}`;
+    case "sign":
+      return `${fact.server} has a sign of ${fact.session}`;
+    case "gone":
+      return `${fact.server} says that ${fact.session} is gone`;
+    case "signedIn":
+      return `${fact.server} lets ${fact.by} in on a wire`;
     case "made":
       return `${fact.server} makes ${fact.object}: ${fact.activation}`;
     case "unmade":

@@ -5,7 +5,14 @@ import type { CommandContext } from "../../runtime/base/handlers.ts";
 import type { Random } from "../../runtime/base/random.ts";
 import type { SimulatedServer } from "../../runtime/testing/simulated-host.ts";
 import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
-import { createServer, type Server, type Store, tryAgain } from "../../server/index.ts";
+import {
+  createServer,
+  type GoneSession,
+  type Server,
+  type SessionGoneContext,
+  type Store,
+  tryAgain,
+} from "../../server/index.ts";
 import { Lists, type ListsHandlers } from "./gen/test/simulation/v1/lists_holdfast.ts";
 import type { History } from "./history.ts";
 import type { Ledger, Stage } from "./ledger.ts";
@@ -20,6 +27,10 @@ export interface ListsServerParts {
   readonly personOf: (token: string | undefined) => string | undefined;
   /** How this run of a handler fails; undefined: it does not. */
   readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
+  /** Whether clients give signs of life. */
+  readonly beats: boolean;
+  /** Ms for which a sign-in counts; undefined: for ever. */
+  readonly signInMs: number | undefined;
   /** What the objects need; undefined: none are served. */
   readonly shelves: Pick<ShelvesParts, "startOf" | "nobodyWrites"> | undefined;
 }
@@ -32,13 +43,21 @@ export const anonymous = "nobody";
 
 export function startListsServer(process: SimulatedProcess, parts: ListsServerParts): ListsServer {
   const { clock } = process;
+  const gone = async ({ name, caller }: GoneSession, { transaction }: SessionGoneContext): Promise<void> => {
+    await transaction(() => undefined);
+    const session = `${name} of ${caller.by ?? anonymous}`;
+    parts.history.add({ kind: "gone", session, server: process.name });
+  };
   const server = createServer({
     clock,
     random: parts.random,
     store: parts.store,
-    authenticate: ({ token }) => {
+    ...(parts.beats ? { onSessionGone: (session, ctx) => gone(session, ctx) } : {}),
+    authenticate: ({ token, via }) => {
       const by = parts.personOf(token);
-      return by === undefined ? undefined : { by };
+      if (by === undefined) return undefined;
+      if (via === "wire") parts.history.add({ kind: "signedIn", by, server: process.name });
+      return parts.signInMs === undefined ? { by } : { by, until: clock.now() + parts.signInMs };
     },
   });
   server.implement(Lists, handlersOf(process, server, parts), { send: { rerun: true } });
@@ -130,6 +149,11 @@ function handlersOf(
     },
     shout: elsewhere,
     poke: () => ({}),
+    alive: (_, ctx) => {
+      const session = `${ctx.session ?? ""} of ${ctx.caller.by ?? anonymous}`;
+      history.add({ kind: "sign", session, server: process.name });
+      return {};
+    },
     follow: ({ list }, ctx) => ctx.follow(server.topic(Lists.follow, list)),
   };
 }

@@ -11,4 +11,8 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 203, found: "a call whose first answer was lost runs again for who signs in next" },
   { seed: 312, found: "a disk waits for ever for a process that wrote in the moment of its death" },
   { seed: 10_032, found: "a call sends its entry as if nobody had sent it before" },
+  { seed: 557, found: "a tag of another epoch lets a call run again for who signs in next" },
+  { seed: 33, found: "a serial object's next command overtakes one that was given up and goes on" },
+  { seed: 370, found: "a wire that ends in the moment in which it opens is the last one" },
+  { seed: 956, found: "an entry is sent on nobody's behalf while its call writes it" },
 ];

@@ -65,6 +65,10 @@ export interface Plan {
   readonly startFailRate: number;
   /** Ms that an activation takes at most. */
   readonly startMsMost: number;
+  /** Whether clients give signs of life. */
+  readonly beats: boolean;
+  /** Ms for which a sign-in counts; undefined: for ever. */
+  readonly signInMs: number | undefined;
   /** Whether who has not signed in may write on what it holds. */
   readonly nobodyWrites: boolean;
 }
@@ -109,6 +113,8 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     diskFailRate: some(0.2, 0.05),
     folderFailRate: some(0.2, 0.05),
     diskMsMost: rest.pick([1, 20, 500]),
+    beats: hostCount === 1 && random.fork("beats").chance(0.25),
+    signInMs: random.fork("sign-ins").pick([undefined, undefined, 15_000, 70_000, 300_000]),
     readMsMost: random.fork("reads").pick([0, 0, 50]),
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),

@@ -34,6 +34,9 @@ export const marksToReach = [
   "a wire cut in the middle of a packet",
   "a half-open wire",
   "a refused WebSocket",
+  "a sign-in renewed on a wire",
+  "a session that is gone",
+  "a wire that lived through a sleep",
   "an object that failed under its holder",
   "an object made afresh under its holder",
   "an object of before a drop under its holder",
@@ -102,9 +105,18 @@ function reachedOverWires(end: WorldEnd, reached: Set<ReachedMark>): void {
   const followers = new Set<string>();
   /** The call of each key that began. */
   const calls = new Map<string, string>();
+  let signedInCount = 0;
+  let openCount = 0;
   for (const event of end.history.events) {
-    if (event.kind === "network") {
+    if (event.kind === "gone") reached.add("a session that is gone");
+    else if (event.kind === "signedIn") {
+      signedInCount += 1;
+      if (signedInCount > openCount) reached.add("a sign-in renewed on a wire");
+    } else if (event.kind === "incident" && event.text.includes('"sleep"')) {
+      if (openCount > 0 && event.text.includes('"hold"')) reached.add("a wire that lived through a sleep");
+    } else if (event.kind === "network") {
       const { kind, request, text = "" } = event.event;
+      if (kind === "arrived" && request?.url.endsWith("/Open") === true) openCount += 1;
       const call = request?.header.get("holdfast-call")?.slice(1, 23);
       if (kind === "sent" && call !== undefined) requests.add(call);
       if (kind === "heard" && call !== undefined) answered.add(call);

@@ -152,6 +152,21 @@ function strike(world: World, incident: Incident): void {
       later(() => process?.resume());
       return;
     }
+    case "sleep": {
+      const { process } = client ?? {};
+      if (process === undefined) return;
+      network.block(process, incident.how);
+      process.sleep();
+      later(() => {
+        network.unblock(process);
+        process.wake();
+        if (incident.told) client?.woken(process);
+      });
+      return;
+    }
+    case "revoke":
+      host?.process?.run(() => void servers[incident.host]?.server.revoke(incident.person));
+      return;
     case "block": {
       const { process } = client ?? {};
       if (process === undefined) return;
@@ -190,6 +205,7 @@ async function heal({ hosts, clients, network }: World): Promise<void> {
     if (client.process !== undefined) {
       network.unblock(client.process);
       client.process.resume();
+      client.process.wake();
     }
     client.start();
   }

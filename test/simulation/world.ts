@@ -70,7 +70,7 @@ export class World {
       const folder = this.folders[client.folder];
       if (folder === undefined) throw new RangeError("a client has a folder");
       return new Client({
-        ...{ clock, network: this.network, folder, history, plan: client, number },
+        ...{ clock, network: this.network, folder, history, plan: client, number, beats: plan.beats },
         random: random.fork(`client ${number}`),
         holds: () => this.#holdsOf(number),
         tokenOf: (person, fresh) => this.tokens.of(person, fresh),
@@ -150,6 +150,8 @@ export class World {
             ...{ ledger, history },
             store: disk.open(store, process),
             random: random.fork(`server ${process.name}`),
+            signInMs: plan.signInMs,
+            beats: plan.beats,
             personOf: (token) => this.tokens.personOf(token),
             shelves: plan.holds.length === 0 ? undefined : { nobodyWrites: plan.nobodyWrites, startOf },
             failureOf: () =>

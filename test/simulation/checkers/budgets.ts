@@ -8,7 +8,7 @@ const diskMsMost = 200;
 
 export function budgets(end: WorldEnd): readonly string[] {
   const breaches = end.openKeys.map((key) => `${key} never ended`);
-  const paused = end.plan.incidents.some(({ kind }) => kind === "pauseClient");
+  const paused = end.plan.incidents.some(({ kind }) => kind === "pauseClient" || kind === "sleep");
   for (const { invoked, ended } of operations(end)) {
     if (ended === undefined) continue;
     const { op } = invoked;

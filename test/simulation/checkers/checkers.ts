@@ -15,6 +15,7 @@ import { liveness } from "./liveness.ts";
 import { references } from "./references.ts";
 import { sendings } from "./sendings.ts";
 import { settledCalls } from "./settled-calls.ts";
+import { sessions } from "./sessions.ts";
 import { signals } from "./signals.ts";
 import { streams } from "./streams.ts";
 
@@ -34,6 +35,7 @@ export const checkers: Readonly<Record<string, Checker>> = {
   liveness,
   signals,
   streams,
+  sessions,
   activations,
   references,
   heldOrder,

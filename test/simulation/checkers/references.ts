@@ -24,7 +24,8 @@ class References {
   readonly #objectOf = new Map<string, string>();
   readonly #ended = new Set<string>();
   readonly #held = new Map<string, string>();
-  readonly #released = new Set<string>();
+  /** When each was. */
+  readonly #released = new Map<string, number>();
   /** By watcher and member: the last value that it told, and whose values it told before. */
   readonly #told = new Map<string, Told>();
   readonly #before = new Map<string, Set<string>>();
@@ -46,10 +47,10 @@ class References {
       case "refState":
         if (allowed[event.from]?.includes(event.to) !== true)
           this.#breach(`${event.ref} went from ${event.from} to ${event.to}`);
-        if (event.to === "released") this.#released.add(event.ref);
+        if (event.to === "released") this.#released.set(event.ref, event.at);
         return;
       case "value":
-        this.#value(event.ref, event.member, event);
+        this.#value(event.ref, event.member, event, event.at);
         return;
       case "shows":
         if (event.state !== "live")
@@ -66,11 +67,14 @@ class References {
     this.breaches.push(text);
   }
 
-  #value(watcher: string, member: string, { activation, change }: Told): void {
+  #value(watcher: string, member: string, { activation, change }: Told, at: number): void {
     const ref = watcher.replace(/ loop$/, "");
     const name = `${watcher} ${member}`;
     const newest = this.#newest.get(`${activation} ${member}`) ?? -1;
-    if (this.#released.has(ref)) this.#breach(`${name} told a value after its release`);
+    // What a loop was given just before it takes in the same moment.
+    const releasedAt = this.#released.get(ref);
+    if (releasedAt !== undefined && (watcher === ref || at > releasedAt))
+      this.#breach(`${name} told a value after its release`);
     if (this.#objectOf.get(activation) !== this.#held.get(ref))
       this.#breach(`${name} told a value of ${activation}, which is another object`);
     if (change > newest) this.#breach(`${name} told ${change} of ${activation}, which was at ${newest}`);

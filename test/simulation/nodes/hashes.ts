@@ -4,7 +4,7 @@ import { runPlan } from "../run.ts";
 
 const [first = 1, count = 1] = process.argv.slice(2).map(Number);
 for (let seed = first; seed < first + count; seed++) {
-  const { hash, violations } = await runPlan(drawPlan(seed));
-  process.stdout.write(`${seed} ${hash} ${violations.length === 0 ? "ok" : "broken"}\n`);
+  const { end, violations } = await runPlan(drawPlan(seed));
+  process.stdout.write(`${seed} ${end.history.hash} ${violations.length === 0 ? "ok" : "broken"}\n`);
 }
 process.exit(0);

@@ -4,9 +4,9 @@
 // @generated from file test/simulation/v1/lists.proto (package test.simulation.v1, syntax proto3)
 /* eslint-disable */
 
-import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, MessageInitShape, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
-import { resumable } from "holdfast/generated-v1";
-import type { AppendRequest, AppendRequestSchema, AppendResponse, AppendResponseSchema, FollowRequest, FollowRequestSchema, FollowResponse, FollowResponseSchema, PayRequest, PayRequestSchema, PayResponse, PayResponseSchema, PokeRequest, PokeRequestSchema, ReadRequest, ReadRequestSchema, ReadResponse, ReadResponseSchema, SendRequest, SendRequestSchema, SendResponse, SendResponseSchema, ShoutRequest, ShoutRequestSchema, ShoutResponse, ShoutResponseSchema, WhisperRequest, WhisperRequestSchema, WhisperResponse, WhisperResponseSchema } from "./lists_pb.ts";
+import type { CallOptions, Calls, CommandContext, CommandDefinition, GapMode, generatedV1, HandlerContext, HeartbeatDefinition, MessageInitShape, QueryDefinition, ResumableStream, ServiceDefinition, SignalDefinition, StreamContext, StreamDefinition, StreamOptions } from "holdfast/generated-v1";
+import { beating, resumable } from "holdfast/generated-v1";
+import type { AliveRequest, AliveRequestSchema, AliveResponse, AliveResponseSchema, AppendRequest, AppendRequestSchema, AppendResponse, AppendResponseSchema, FollowRequest, FollowRequestSchema, FollowResponse, FollowResponseSchema, PayRequest, PayRequestSchema, PayResponse, PayResponseSchema, PokeRequest, PokeRequestSchema, ReadRequest, ReadRequestSchema, ReadResponse, ReadResponseSchema, SendRequest, SendRequestSchema, SendResponse, SendResponseSchema, ShoutRequest, ShoutRequestSchema, ShoutResponse, ShoutResponseSchema, WhisperRequest, WhisperRequestSchema, WhisperResponse, WhisperResponseSchema } from "./lists_pb.ts";
 import { ListsService } from "./lists_pb.ts";
 import type { Empty, EmptySchema } from "@bufbuild/protobuf/wkt";
 
@@ -74,6 +74,14 @@ export interface ListsClient {
    */
   poke(request: MessageInitShape<typeof PokeRequestSchema>, options?: CallOptions): Promise<Empty>;
   /**
+   * A sign of life.
+   *
+   * Heartbeat: every 20 s, gone after 100 s.
+   *
+   * @generated from rpc test.simulation.v1.ListsService.Alive
+   */
+  alive(request: MessageInitShape<typeof AliveRequestSchema>, options?: CallOptions): Promise<AliveResponse>;
+  /**
    * The keys of a list, as they are put.
    *
    * Stream: keeps 16 items, room for 8, idle after 45 s.
@@ -95,6 +103,7 @@ export function listsClient(link: Calls): ListsClient {
     send: (request, options) => link.call(Lists.send, request, options),
     shout: (request, options) => link.call(Lists.shout, request, options),
     poke: (request, options) => link.call(Lists.poke, request, options),
+    alive: (request, options) => link.call(Lists.alive, request, options),
     follow: (request, options) => link.stream(Lists.follow, request, options),
   };
 }
@@ -181,6 +190,17 @@ export interface ListsHandlers {
     context: HandlerContext,
   ): Promise<MessageInitShape<typeof EmptySchema>> | MessageInitShape<typeof EmptySchema>;
   /**
+   * A sign of life.
+   *
+   * Heartbeat: every 20 s, gone after 100 s.
+   *
+   * @generated from rpc test.simulation.v1.ListsService.Alive
+   */
+  alive(
+    request: AliveRequest,
+    context: HandlerContext,
+  ): Promise<MessageInitShape<typeof AliveResponseSchema>> | MessageInitShape<typeof AliveResponseSchema>;
+  /**
    * The keys of a list, as they are put.
    *
    * Stream: keeps 16 items, room for 8, idle after 45 s.
@@ -204,6 +224,7 @@ export type ListsMethods = {
   readonly send: CommandDefinition<typeof SendRequestSchema, typeof SendResponseSchema>;
   readonly shout: CommandDefinition<typeof ShoutRequestSchema, typeof ShoutResponseSchema>;
   readonly poke: SignalDefinition<typeof PokeRequestSchema, typeof EmptySchema>;
+  readonly alive: HeartbeatDefinition<typeof AliveRequestSchema, typeof AliveResponseSchema>;
   readonly follow: StreamDefinition<typeof FollowRequestSchema, typeof FollowResponseSchema>;
 };
 
@@ -247,6 +268,13 @@ const listsMethods: ListsMethods = {
   poke: {
     kind: "signal",
     method: ListsService.method.poke,
+  },
+  alive: {
+    kind: "heartbeat",
+    method: ListsService.method.alive,
+    everyMs: 20000,
+    goneAfterMs: 100000,
+    beater: beating,
   },
   follow: {
     kind: "stream",

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file test/simulation/v1/lists.proto.
  */
 export const file_test_simulation_v1_lists: GenFile = /*@__PURE__*/
-  fileDesc("Ch50ZXN0L3NpbXVsYXRpb24vdjEvbGlzdHMucHJvdG8SEnRlc3Quc2ltdWxhdGlvbi52MSIbCgtSZWFkUmVxdWVzdBIMCgRsaXN0GAEgASgJIh4KDFJlYWRSZXNwb25zZRIOCgZsZW5ndGgYASABKAUiXQoNQXBwZW5kUmVxdWVzdBILCgNrZXkYASABKAkSDAoEbGlzdBgCIAEoCRIOCgZyZWZ1c2UYAyABKAUSEAoIdGhpbmtfbXMYBCABKAUSDwoHcGFkZGluZxgFIAEoCSIrCg5BcHBlbmRSZXNwb25zZRINCgVwbGFjZRgBIAEoBRIKCgJieRgCIAEoCSIvCg5XaGlzcGVyUmVxdWVzdBILCgNrZXkYASABKAkSEAoIdGhpbmtfbXMYAiABKAUiHQoPV2hpc3BlclJlc3BvbnNlEgoKAmJ5GAEgASgJIisKClBheVJlcXVlc3QSCwoDa2V5GAEgASgJEhAKCHRoaW5rX21zGAIgASgFIhkKC1BheVJlc3BvbnNlEgoKAmJ5GAEgASgJIiwKC1NlbmRSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIaCgxTZW5kUmVzcG9uc2USCgoCYnkYASABKAkiLQoMU2hvdXRSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIbCg1TaG91dFJlc3BvbnNlEgoKAmJ5GAEgASgJIg0KC1Bva2VSZXF1ZXN0Ih0KDUZvbGxvd1JlcXVlc3QSDAoEbGlzdBgBIAEoCSIdCg5Gb2xsb3dSZXNwb25zZRILCgNrZXkYASABKAkysgUKDExpc3RzU2VydmljZRJSCgRSZWFkEh8udGVzdC5zaW11bGF0aW9uLnYxLlJlYWRSZXF1ZXN0GiAudGVzdC5zaW11bGF0aW9uLnYxLlJlYWRSZXNwb25zZSIHkAIBiuIYABJVCgZBcHBlbmQSIS50ZXN0LnNpbXVsYXRpb24udjEuQXBwZW5kUmVxdWVzdBoiLnRlc3Quc2ltdWxhdGlvbi52MS5BcHBlbmRSZXNwb25zZSIEkuIYABJaCgdXaGlzcGVyEiIudGVzdC5zaW11bGF0aW9uLnYxLldoaXNwZXJSZXF1ZXN0GiMudGVzdC5zaW11bGF0aW9uLnYxLldoaXNwZXJSZXNwb25zZSIGkuIYAjABEk4KA1BheRIeLnRlc3Quc2ltdWxhdGlvbi52MS5QYXlSZXF1ZXN0Gh8udGVzdC5zaW11bGF0aW9uLnYxLlBheVJlc3BvbnNlIgaS4hgCKAESUQoEU2VuZBIfLnRlc3Quc2ltdWxhdGlvbi52MS5TZW5kUmVxdWVzdBogLnRlc3Quc2ltdWxhdGlvbi52MS5TZW5kUmVzcG9uc2UiBpLiGAIoARJUCgVTaG91dBIgLnRlc3Quc2ltdWxhdGlvbi52MS5TaG91dFJlcXVlc3QaIS50ZXN0LnNpbXVsYXRpb24udjEuU2hvdXRSZXNwb25zZSIGkuIYAhABEkUKBFBva2USHy50ZXN0LnNpbXVsYXRpb24udjEuUG9rZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiBJriGAASWwoGRm9sbG93EiEudGVzdC5zaW11bGF0aW9uLnYxLkZvbGxvd1JlcXVlc3QaIi50ZXN0LnNpbXVsYXRpb24udjEuRm9sbG93UmVzcG9uc2UiCKLiGAQIEBAIMAFiBnByb3RvMw", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
+  fileDesc("Ch50ZXN0L3NpbXVsYXRpb24vdjEvbGlzdHMucHJvdG8SEnRlc3Quc2ltdWxhdGlvbi52MSIbCgtSZWFkUmVxdWVzdBIMCgRsaXN0GAEgASgJIh4KDFJlYWRSZXNwb25zZRIOCgZsZW5ndGgYASABKAUiXQoNQXBwZW5kUmVxdWVzdBILCgNrZXkYASABKAkSDAoEbGlzdBgCIAEoCRIOCgZyZWZ1c2UYAyABKAUSEAoIdGhpbmtfbXMYBCABKAUSDwoHcGFkZGluZxgFIAEoCSIrCg5BcHBlbmRSZXNwb25zZRINCgVwbGFjZRgBIAEoBRIKCgJieRgCIAEoCSIvCg5XaGlzcGVyUmVxdWVzdBILCgNrZXkYASABKAkSEAoIdGhpbmtfbXMYAiABKAUiHQoPV2hpc3BlclJlc3BvbnNlEgoKAmJ5GAEgASgJIisKClBheVJlcXVlc3QSCwoDa2V5GAEgASgJEhAKCHRoaW5rX21zGAIgASgFIhkKC1BheVJlc3BvbnNlEgoKAmJ5GAEgASgJIiwKC1NlbmRSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIaCgxTZW5kUmVzcG9uc2USCgoCYnkYASABKAkiLQoMU2hvdXRSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIbCg1TaG91dFJlc3BvbnNlEgoKAmJ5GAEgASgJIg0KC1Bva2VSZXF1ZXN0Ig4KDEFsaXZlUmVxdWVzdCIPCg1BbGl2ZVJlc3BvbnNlIh0KDUZvbGxvd1JlcXVlc3QSDAoEbGlzdBgBIAEoCSIdCg5Gb2xsb3dSZXNwb25zZRILCgNrZXkYASABKAkyjgYKDExpc3RzU2VydmljZRJSCgRSZWFkEh8udGVzdC5zaW11bGF0aW9uLnYxLlJlYWRSZXF1ZXN0GiAudGVzdC5zaW11bGF0aW9uLnYxLlJlYWRSZXNwb25zZSIHkAIBiuIYABJVCgZBcHBlbmQSIS50ZXN0LnNpbXVsYXRpb24udjEuQXBwZW5kUmVxdWVzdBoiLnRlc3Quc2ltdWxhdGlvbi52MS5BcHBlbmRSZXNwb25zZSIEkuIYABJaCgdXaGlzcGVyEiIudGVzdC5zaW11bGF0aW9uLnYxLldoaXNwZXJSZXF1ZXN0GiMudGVzdC5zaW11bGF0aW9uLnYxLldoaXNwZXJSZXNwb25zZSIGkuIYAjABEk4KA1BheRIeLnRlc3Quc2ltdWxhdGlvbi52MS5QYXlSZXF1ZXN0Gh8udGVzdC5zaW11bGF0aW9uLnYxLlBheVJlc3BvbnNlIgaS4hgCKAESUQoEU2VuZBIfLnRlc3Quc2ltdWxhdGlvbi52MS5TZW5kUmVxdWVzdBogLnRlc3Quc2ltdWxhdGlvbi52MS5TZW5kUmVzcG9uc2UiBpLiGAIoARJUCgVTaG91dBIgLnRlc3Quc2ltdWxhdGlvbi52MS5TaG91dFJlcXVlc3QaIS50ZXN0LnNpbXVsYXRpb24udjEuU2hvdXRSZXNwb25zZSIGkuIYAhABEkUKBFBva2USHy50ZXN0LnNpbXVsYXRpb24udjEuUG9rZVJlcXVlc3QaFi5nb29nbGUucHJvdG9idWYuRW1wdHkiBJriGAASWgoFQWxpdmUSIC50ZXN0LnNpbXVsYXRpb24udjEuQWxpdmVSZXF1ZXN0GiEudGVzdC5zaW11bGF0aW9uLnYxLkFsaXZlUmVzcG9uc2UiDKriGAgKAggUEgIIZBJbCgZGb2xsb3cSIS50ZXN0LnNpbXVsYXRpb24udjEuRm9sbG93UmVxdWVzdBoiLnRlc3Quc2ltdWxhdGlvbi52MS5Gb2xsb3dSZXNwb25zZSIIouIYBAgQEAgwAWIGcHJvdG8z", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
 
 /**
  * @generated from message test.simulation.v1.ReadRequest
@@ -291,6 +291,32 @@ export const PokeRequestSchema: GenMessage<PokeRequest> = /*@__PURE__*/
   messageDesc(file_test_simulation_v1_lists, 12);
 
 /**
+ * @generated from message test.simulation.v1.AliveRequest
+ */
+export type AliveRequest = Message<"test.simulation.v1.AliveRequest"> & {
+};
+
+/**
+ * Describes the message test.simulation.v1.AliveRequest.
+ * Use `create(AliveRequestSchema)` to create a new message.
+ */
+export const AliveRequestSchema: GenMessage<AliveRequest> = /*@__PURE__*/
+  messageDesc(file_test_simulation_v1_lists, 13);
+
+/**
+ * @generated from message test.simulation.v1.AliveResponse
+ */
+export type AliveResponse = Message<"test.simulation.v1.AliveResponse"> & {
+};
+
+/**
+ * Describes the message test.simulation.v1.AliveResponse.
+ * Use `create(AliveResponseSchema)` to create a new message.
+ */
+export const AliveResponseSchema: GenMessage<AliveResponse> = /*@__PURE__*/
+  messageDesc(file_test_simulation_v1_lists, 14);
+
+/**
  * @generated from message test.simulation.v1.FollowRequest
  */
 export type FollowRequest = Message<"test.simulation.v1.FollowRequest"> & {
@@ -305,7 +331,7 @@ export type FollowRequest = Message<"test.simulation.v1.FollowRequest"> & {
  * Use `create(FollowRequestSchema)` to create a new message.
  */
 export const FollowRequestSchema: GenMessage<FollowRequest> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_lists, 13);
+  messageDesc(file_test_simulation_v1_lists, 15);
 
 /**
  * @generated from message test.simulation.v1.FollowResponse
@@ -322,7 +348,7 @@ export type FollowResponse = Message<"test.simulation.v1.FollowResponse"> & {
  * Use `create(FollowResponseSchema)` to create a new message.
  */
 export const FollowResponseSchema: GenMessage<FollowResponse> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_lists, 14);
+  messageDesc(file_test_simulation_v1_lists, 16);
 
 /**
  * @generated from service test.simulation.v1.ListsService
@@ -397,6 +423,16 @@ export const ListsService: GenService<{
     methodKind: "unary";
     input: typeof PokeRequestSchema;
     output: typeof EmptySchema;
+  },
+  /**
+   * A sign of life.
+   *
+   * @generated from rpc test.simulation.v1.ListsService.Alive
+   */
+  alive: {
+    methodKind: "unary";
+    input: typeof AliveRequestSchema;
+    output: typeof AliveResponseSchema;
   },
   /**
    * The keys of a list, as they are put.

@@ -1,0 +1,45 @@
+/**
+ * A session is gone once after its last sign of life, never sooner than its time, and never while it lives; and who has
+ * died for good is gone when all is quiet, also where its server was started again.
+ */
+import { anonymous } from "../lists-server.ts";
+import type { WorldEnd } from "../world.ts";
+
+/** As the schema says, and what looking at rounds and a commit add. */
+const goneAfterMs = 100_000;
+const slackMs = 100;
+
+export function sessions(end: WorldEnd): readonly string[] {
+  const { plan, history } = end;
+  if (!plan.beats) return [];
+  const breaches: string[] = [];
+  const signs = new Map<string, number>();
+  const gone = new Set<string>();
+  for (const event of history.events) {
+    if (event.kind === "sign") {
+      signs.set(event.session, event.at);
+      gone.delete(event.session);
+    } else if (event.kind === "network" && (event.event.kind === "arrived" || event.event.kind === "twin")) {
+      // Any request is a sign, also a late copy of one whose program is long gone.
+      const name = event.event.request?.header.get("holdfast-session") ?? "";
+      for (const session of gone) if (session.startsWith(`${name} of `)) gone.delete(session);
+    } else if (event.kind === "gone") {
+      const { session, at } = event;
+      // The reads of who has not signed in carry no secret: they are a session of their own.
+      if (session.endsWith(` of ${anonymous}`)) continue;
+      const quietMs = at - (signs.get(session) ?? -Infinity);
+      if (quietMs < goneAfterMs - slackMs)
+        breaches.push(`${session} is gone ${Math.round(quietMs)} ms after a sign of it`);
+      // A goodbye whose commit was not heard of is said again.
+      if (gone.has(session) && plan.diskFailRate === 0) breaches.push(`${session} is gone twice`);
+      gone.add(session);
+    } else if (event.kind === "phase" && event.name === "restart" && plan.store === "durable") {
+      for (const [session, at] of signs) {
+        if (session.endsWith(` of ${anonymous}`)) continue;
+        const left = event.at - at > goneAfterMs + 30_000 && !gone.has(session);
+        if (left) breaches.push(`${session} has given no sign for long, and nobody has said that it is gone`);
+      }
+    }
+  }
+  return breaches;
+}
