@@ -30,7 +30,7 @@ export interface ActivationParts {
   readonly factory: AnyFactory;
   readonly holdCore: HoldCore;
   /** Names this activation; never the same again. */
-  readonly incarnation: string;
+  readonly incarnation: Uint8Array;
   readonly clock: Clock;
   readonly log: Log;
   /** The object says that it fails, or what it depends on was dropped while it activates. */
@@ -38,7 +38,7 @@ export interface ActivationParts {
 }
 
 export class Activation {
-  readonly incarnation: string;
+  readonly incarnation: Uint8Array;
   readonly #parts: ActivationParts;
   readonly #ending = new AbortController();
   /** What is done at the end, in the order in which it was said. */

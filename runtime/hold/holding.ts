@@ -81,8 +81,8 @@ export interface HoldingFailure {
 export interface Binding {
   readonly variant: VariantDefinition;
   /** Names the activation; never the same again. */
-  readonly incarnation: string;
-  /** Of each state that the variant has, by its TypeScript name. */
+  readonly incarnation: Uint8Array;
+  /** Of each state that the variant has, by its TypeScript name. It never changes: holders share it. */
   readonly states: ReadonlyMap<string, BoundState>;
 }
 

@@ -33,8 +33,9 @@ export interface LocalHoldingParts {
 
 export class LocalHolding implements Holding, ObjectHolder {
   readonly #parts: LocalHoldingParts;
-  readonly #order: StartOrder;
-  readonly #running = new Map<ObjectCall, AbortController>();
+  /** Made for the first call: most holdings of a server have none. */
+  #order: StartOrder | undefined;
+  #running: Map<ObjectCall, AbortController> | undefined;
   #caller: Caller;
   /** Undefined: refused, or not open yet. */
   #variant: VariantDefinition | undefined;
@@ -45,7 +46,6 @@ export class LocalHolding implements Holding, ObjectHolder {
   constructor(parts: LocalHoldingParts) {
     this.#parts = parts;
     this.#caller = parts.request.caller;
-    this.#order = new StartOrder(parts.served.definition.$serial);
   }
 
   open(): void {
@@ -77,7 +77,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     if (this.#released) return;
     this.#released = true;
     this.#leave();
-    for (const stop of this.#running.values()) stop.abort();
+    for (const stop of this.#running?.values() ?? []) stop.abort();
   }
 
   // Calls -----------------------------------------------------------------------------------------------------------
@@ -85,7 +85,9 @@ export class LocalHolding implements Holding, ObjectHolder {
   async call(call: ObjectCall): Promise<ObjectAnswer> {
     if (this.#variant?.members.includes(call.member) === false) return notRun(liveError("NO_SUCH_MEMBER"));
     const forgotten = new AbortController();
+    this.#running ??= new Map();
     this.#running.set(call, forgotten);
+    this.#order ??= new StartOrder(this.#parts.served.definition.$serial);
     try {
       return await this.#order.start(call.definition.kind === "command", (started, until) =>
         this.#run(call, forgotten.signal, started, until),
@@ -96,7 +98,7 @@ export class LocalHolding implements Holding, ObjectHolder {
   }
 
   forget(call: ObjectCall): void {
-    this.#running.get(call)?.abort();
+    this.#running?.get(call)?.abort();
   }
 
   async #run(

@@ -8,6 +8,7 @@
  * Source: design "Held objects".
  */
 import type { Message } from "@bufbuild/protobuf";
+import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code } from "@connectrpc/connect";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { VariantDefinition } from "../base/definition.ts";
@@ -53,6 +54,8 @@ export class HeldObject {
   #timer: Timer | undefined;
   #activation: Activation | undefined;
   #implementation: Implementation | undefined;
+  /** The last one made: as long as nothing changes, the next holder of its variant gets the same. */
+  #binding: Binding | undefined;
   #unsubscribes: readonly (() => void)[] = [];
   #retryAt: number | undefined;
   /** What the failed activation waited for: there again, it is time for an attempt. */
@@ -125,6 +128,8 @@ export class HeldObject {
   bindingFor(variant: VariantDefinition): Binding | undefined {
     const implementation = this.#implementation;
     if (implementation === undefined || this.#activation === undefined) return undefined;
+    const last = this.#binding;
+    if (last?.variant === variant && this.#isOfNow(last, implementation)) return last;
     const states = new Map<string, BoundState>();
     for (const [name, source] of implementation.states) {
       if (!variant.members.includes(name)) continue;
@@ -134,7 +139,16 @@ export class HeldObject {
         failure === undefined ? { version, value } : { version, failure: this.#causeOf(failure) },
       );
     }
-    return { variant, incarnation: this.#activation.incarnation, states };
+    this.#binding = { variant, incarnation: this.#activation.incarnation, states };
+    return this.#binding;
+  }
+
+  #isOfNow({ incarnation, states }: Binding, implementation: Implementation): boolean {
+    if (incarnation !== this.#activation?.incarnation) return false;
+    for (const [name, { version }] of states) {
+      if (implementation.states.get(name)?.version !== version) return false;
+    }
+    return true;
   }
 
   #on(event: ObjectEvent): void {
@@ -198,7 +212,7 @@ export class HeldObject {
       params: this.params,
       factory,
       holdCore,
-      incarnation: newId(random),
+      incarnation: base64Decode(newId(random)),
       clock,
       log,
       onFailed: (cause, broken) => this.#fail(activation, cause, broken),
@@ -270,6 +284,7 @@ export class HeldObject {
     if (activation === undefined) return;
     this.#activation = undefined;
     this.#implementation = undefined;
+    this.#binding = undefined;
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
     this.#unsubscribes = [];
     this.#teardown = this.#inTime(Promise.all([this.#teardown, activation.end()]));

@@ -43,11 +43,28 @@ export function keyedParams<Params extends DescMessage>(
     const params = settled(schema, Object.assign(copy, made));
     return { params, key: paramsKey(schema, params) };
   } catch (error) {
-    const problem = error instanceof Error ? error.message.replace(/^holdfast: /, "") : String(error);
-    throw new HoldfastError(`these are no params of ${schema.typeName}: ${problem}`, {
-      code: Code.InvalidArgument,
-      cause: error,
-    });
+    throw noParams(schema, error);
+  }
+}
+
+function noParams({ typeName }: DescMessage, error: unknown): HoldfastError {
+  const problem = error instanceof Error ? error.message.replace(/^holdfast: /, "") : String(error);
+  return new HoldfastError(`these are no params of ${typeName}: ${problem}`, {
+    code: Code.InvalidArgument,
+    cause: error,
+  });
+}
+
+/**
+ * The same of a message that nobody else has: it is taken as it is.
+ *
+ * @throws HoldfastError `invalid_argument` naming what does not fit.
+ */
+export function keyedMessage(schema: DescMessage, message: Message): KeyedParams {
+  try {
+    return { params: settled(schema, message as never), key: paramsKey(schema, message) };
+  } catch (error) {
+    throw noParams(schema, error);
   }
 }
 

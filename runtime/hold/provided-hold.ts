@@ -4,7 +4,6 @@
  * Source: design "Held objects: Drops and re-holds".
  */
 import { Code, type ConnectError } from "@connectrpc/connect";
-import { base64Decode } from "@bufbuild/protobuf/wire";
 import type { Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Clock } from "../base/clock.ts";
@@ -22,6 +21,7 @@ import type { SlowFrames, SlowHolder } from "./slow-frames.ts";
 import type { WireLayout, WireLayouts } from "./wire-layouts.ts";
 import { assertFits } from "./wire-size.ts";
 
+const noBytes = new Uint8Array();
 const statesHave = "the object's states have";
 
 /** What the holds of one wire share. */
@@ -32,14 +32,14 @@ export interface ProvidedWire {
   readonly clock: Clock;
 }
 
-export interface ProvidedHoldParts extends ProvidedWire {
+/** Which hold it is. */
+export interface HoldName {
   readonly id: number;
   /** The number of the type's name. */
   readonly type: number;
   readonly definition: ObjectDefinition;
   /** The object's key, to tell the same hold from another one. */
   readonly key: string;
-  readonly have: Known | undefined;
 }
 
 /** What the holder still has from an earlier wire. */
@@ -52,7 +52,8 @@ export class ProvidedHold implements Holder, SlowHolder {
   readonly type: number;
   readonly key: string;
   readonly definition: ObjectDefinition;
-  readonly #parts: ProvidedHoldParts;
+  readonly #id: number;
+  readonly #wire: ProvidedWire;
   #have: Known | undefined;
   #layout: WireLayout | undefined;
   #holding: LocalHolding | undefined;
@@ -60,12 +61,13 @@ export class ProvidedHold implements Holder, SlowHolder {
   /** It was told that its object is failed, though the object is not. */
   #unwritable = false;
 
-  constructor(parts: ProvidedHoldParts) {
-    this.#parts = parts;
-    this.type = parts.type;
-    this.key = parts.key;
-    this.definition = parts.definition;
-    this.#have = parts.have;
+  constructor(wire: ProvidedWire, { id, type, definition, key }: HoldName, have: Known | undefined) {
+    this.#wire = wire;
+    this.#id = id;
+    this.type = type;
+    this.key = key;
+    this.definition = definition;
+    this.#have = have;
   }
 
   get holding(): LocalHolding | undefined {
@@ -85,7 +87,7 @@ export class ProvidedHold implements Holder, SlowHolder {
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    this.#parts.slow.forget(this);
+    this.#wire.slow.forget(this);
     this.#holding?.release();
   }
 
@@ -93,19 +95,19 @@ export class ProvidedHold implements Holder, SlowHolder {
 
   loading(): void {
     this.#unwritable = false;
-    this.#parts.slow.forget(this);
-    this.#say({ case: "loading", value: { $typeName: "holdfast.link.v1.Loading", hold: this.#parts.id } });
+    this.#wire.slow.forget(this);
+    this.#say({ case: "loading", value: { $typeName: "holdfast.link.v1.Loading", hold: this.#id } });
   }
 
   failed({ cause, retryAt }: HoldingFailure): void {
-    const { slow, clock, id } = this.#parts;
+    const { slow, clock } = this.#wire;
     slow.forget(this);
     const retryInMs = retryAt === undefined ? undefined : Math.max(0, Math.ceil(retryAt - clock.now()));
     this.#say({
       case: "failed",
       value: {
         $typeName: "holdfast.link.v1.Failed",
-        hold: id,
+        hold: this.#id,
         cause: toLinkError(cause),
         ...(retryInMs === undefined ? {} : { retryInMs }),
       },
@@ -117,35 +119,42 @@ export class ProvidedHold implements Holder, SlowHolder {
   }
 
   #bound(binding: Binding): void {
-    const { layouts, slow, definition, type, id } = this.#parts;
+    const { layouts, slow } = this.#wire;
     slow.forget(this);
-    const layout = layouts.of(definition, binding.variant, type);
+    const layout = layouts.of(this.definition, binding.variant, this.type);
     this.#layout = layout;
-    const known = sameActivation(this.#have, binding) ? this.#have : undefined;
+    const known = sameActivation(this.#have, binding) ? this.#have?.versions : undefined;
     this.#have = undefined;
+    if (known !== undefined && hasAll(known, layout, binding)) {
+      this.#sayBound(layout, noBytes, [], true);
+      return;
+    }
     const states = layout.states.map(({ name, desc }, place) =>
-      this.#value(binding.states.get(name), desc, known?.versions[place]),
+      this.#value(binding.states.get(name), desc, known?.[place]),
     );
     assertFits(
       states.map(({ kind }) => (kind.case === "value" ? kind.value : undefined)),
       statesHave,
     );
-    const unchanged = known !== undefined && states.every(({ kind }) => kind.case === "unchanged");
+    this.#sayBound(layout, binding.incarnation, states, false);
+  }
+
+  #sayBound(
+    { number }: WireLayout,
+    incarnation: Uint8Array,
+    states: MemberValue[],
+    unchanged: boolean,
+  ): void {
+    const $typeName = "holdfast.link.v1.Bound";
+    const bytes = incarnation as Uint8Array<ArrayBuffer>;
     this.#say({
       case: "bound",
-      value: {
-        $typeName: "holdfast.link.v1.Bound",
-        hold: id,
-        layout: layout.number,
-        incarnation: unchanged ? new Uint8Array() : base64Decode(binding.incarnation),
-        states: unchanged ? [] : states,
-        unchanged,
-      },
+      value: { $typeName, hold: this.#id, layout: number, incarnation: bytes, states, unchanged },
     });
   }
 
   changed(member: string, change: Change): void {
-    if (!this.#parts.slow.take(this, member, change)) this.#frame(member, change);
+    if (!this.#wire.slow.take(this, member, change)) this.#frame(member, change);
   }
 
   /** A change that waited: nobody needs what lay between. */
@@ -154,7 +163,7 @@ export class ProvidedHold implements Holder, SlowHolder {
   }
 
   #frame(member: string, change: Change): void {
-    const { end, id } = this.#parts;
+    const { end } = this.#wire;
     const place = this.#layout?.places.get(member);
     const desc = place === undefined ? undefined : this.#layout?.states[place]?.desc;
     if (place === undefined || desc === undefined) return;
@@ -163,7 +172,7 @@ export class ProvidedHold implements Holder, SlowHolder {
       assertFits([payload], statesHave);
       this.#say({
         case: "frame",
-        value: { $typeName: "holdfast.link.v1.Frame", hold: id, member: place, change: payload },
+        value: { $typeName: "holdfast.link.v1.Frame", hold: this.#id, member: place, change: payload },
       });
     });
   }
@@ -198,23 +207,28 @@ export class ProvidedHold implements Holder, SlowHolder {
     if (bound.failure !== undefined) {
       return { $typeName, version, kind: { case: "failed", value: writeError(bound.failure) } };
     }
-    const value = payloadOfPlain(shapedValue(this.#parts.end.codec, desc, bound.value));
+    const value = payloadOfPlain(shapedValue(this.#wire.end.codec, desc, bound.value));
     return { $typeName, version, kind: { case: "value", value } };
   }
 
   #say(kind: ServerMessage["kind"]): void {
     if (this.#released) return;
-    this.#parts.end.send({ $typeName: "holdfast.link.v1.ServerMessage", kind });
+    this.#wire.end.send({ $typeName: "holdfast.link.v1.ServerMessage", kind });
   }
 }
 
 function sameActivation(have: Known | undefined, binding: Binding): boolean {
   if (have === undefined || have.variant !== binding.variant.name) return false;
-  const incarnation = base64Decode(binding.incarnation);
+  const { incarnation } = binding;
   return (
     incarnation.length === have.incarnation.length &&
     incarnation.every((byte, at) => byte === have.incarnation[at])
   );
+}
+
+/** Whether the holder has all of it already. */
+function hasAll(known: readonly number[], { states }: WireLayout, binding: Binding): boolean {
+  return states.every(({ name }, place) => binding.states.get(name)?.version === known[place]);
 }
 
 function writeError(failure: Error): ReturnType<typeof toLinkError> {

@@ -22,7 +22,7 @@ import type { ServerEnd } from "../wire/server-end.ts";
 import { protocolFault } from "../wire/wire-end.ts";
 import type { HostInside } from "./host-inside.ts";
 import type { LocalHolding } from "./local-holding.ts";
-import { type KeyedParams, keyedParams } from "./params-key.ts";
+import { type KeyedParams, keyedMessage } from "./params-key.ts";
 import { type Known, ProvidedHold, type ProvidedWire } from "./provided-hold.ts";
 import { SlowFrames } from "./slow-frames.ts";
 import { WireLayouts } from "./wire-layouts.ts";
@@ -147,7 +147,7 @@ export class ProviderSide {
     let keyed: KeyedParams;
     const given = messageIn(end.codec, definition.$params, message.params);
     try {
-      keyed = keyedParams(definition.$params, given);
+      keyed = keyedMessage(definition.$params, given);
     } catch (error) {
       this.#refuse(id, error instanceof Error ? error.message : String(error), Code.InvalidArgument);
       return;
@@ -163,7 +163,7 @@ export class ProviderSide {
       return;
     }
     const have = message.have === undefined ? undefined : this.#known(message.have);
-    const hold = new ProvidedHold({ ...this.#wire, id, type, definition, key, have });
+    const hold = new ProvidedHold(this.#wire, { id, type, definition, key }, have);
     this.#holds.set(id, hold);
     const { caller, session } = this.#parts;
     hold.take(host.acquire({ type: definition, params, key, caller: caller(), session }, hold));

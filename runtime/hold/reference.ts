@@ -50,11 +50,14 @@ export interface ReferenceWatcher {
   dropped?(cause: ConnectError): void;
 }
 
+const noStates: ReadonlyMap<string, BoundState> = new Map();
+
 export class ReferenceCore implements Holder, MemberOwner {
   readonly #parts: ReferenceParts;
   #state: ReferenceState = loading;
   #variant: string | undefined;
-  #states = new Map<string, BoundState>();
+  /** Those of the binding, which others share, until the first change. */
+  #states: ReadonlyMap<string, BoundState> = noStates;
   /** Whether frames are of what was adopted. */
   #adopted = false;
   #binding: Binding | undefined;
@@ -185,8 +188,8 @@ export class ReferenceCore implements Holder, MemberOwner {
       return;
     }
     if (!this.#move({ kind: "bound" })) return;
-    const adoptions = adoptionsOf(this.#stateNames(), this.#states, binding.states);
-    this.#states = new Map(binding.states);
+    const adoptions = adoptionsOf(stateNames(this.#parts.definition), this.#states, binding.states);
+    this.#states = binding.states;
     this.#variant = binding.variant.name;
     this.#binding = binding;
     this.#adopted = true;
@@ -219,7 +222,7 @@ export class ReferenceCore implements Holder, MemberOwner {
     const { version } = change;
     const is: BoundState =
       change.kind === "value" ? { version, value: change.value } : { version, failure: change.failure };
-    this.#states.set(name, is);
+    this.#states = new Map(this.#states).set(name, is);
     const member = this.#members?.get(name);
     if (change.kind === "value") member?.offer(change.value);
     else member?.fail(change.failure);
@@ -251,12 +254,6 @@ export class ReferenceCore implements Holder, MemberOwner {
     };
     again();
     return { cancel: () => timer.cancel() };
-  }
-
-  #stateNames(): readonly string[] {
-    return Object.entries(this.#parts.definition.$members).flatMap(([name, { kind }]) =>
-      kind === "state" ? [name] : [],
-    );
   }
 
   #refusal(member: string): HoldfastError | undefined {
@@ -313,4 +310,18 @@ function otherVariant(wanted: string, given: string): HoldfastError {
   return new HoldfastError(`the object is held as "${given}", and the program is written for "${wanted}"`, {
     code: Code.PermissionDenied,
   });
+}
+
+const namesOfStates = new WeakMap<ObjectDefinition, readonly string[]>();
+
+/** The states that objects of a type have. */
+function stateNames(definition: ObjectDefinition): readonly string[] {
+  let names = namesOfStates.get(definition);
+  if (names === undefined) {
+    names = Object.entries(definition.$members).flatMap(([name, { kind }]) =>
+      kind === "state" ? [name] : [],
+    );
+    namesOfStates.set(definition, names);
+  }
+  return names;
 }

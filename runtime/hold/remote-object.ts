@@ -4,7 +4,6 @@
  *
  * Source: design "Held objects: Drops and re-holds".
  */
-import { base64Encode } from "@bufbuild/protobuf/wire";
 import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Bound, MemberValue, Payload } from "../../gen/holdfast/link/v1/link_pb.ts";
@@ -32,7 +31,8 @@ export interface LastBinding {
   readonly layout: RemoteLayout;
   /** Of each state, by its place. */
   readonly versions: number[];
-  readonly states: Map<string, BoundState>;
+  /** As of now; never changed in place, since references share it. */
+  states: ReadonlyMap<string, BoundState>;
 }
 
 /** A reference's part in it. */
@@ -84,7 +84,8 @@ export class RemoteObject {
     if (this.#state.kind !== "loading") throw protocolFault("a bound came with no loading before it");
     const last = adopted(message, layout, codec, this.#last);
     this.#last = last;
-    this.#move({ kind: "bound" }, (holder) => holder.bound(bindingOf(last)));
+    const binding = bindingOf(last);
+    this.#move({ kind: "bound" }, (holder) => holder.bound(binding));
   }
 
   failed(failure: HoldingFailure): void {
@@ -118,7 +119,7 @@ export class RemoteObject {
     );
     const { version } = change;
     last.versions[place] = version;
-    last.states.set(
+    last.states = new Map(last.states).set(
       state.name,
       change.kind === "value" ? { version, value: change.value } : { version, failure: change.failure },
     );
@@ -139,7 +140,7 @@ export class RemoteObject {
 }
 
 function bindingOf({ layout, incarnation, states }: LastBinding): Binding {
-  return { variant: layout.variant, incarnation: base64Encode(incarnation, "url"), states: new Map(states) };
+  return { variant: layout.variant, incarnation, states };
 }
 
 /** All of a binding is read before anything of it is taken. */

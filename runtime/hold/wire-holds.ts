@@ -4,18 +4,8 @@
  *
  * Source: design "Held objects: Drops and re-holds".
  */
-import { create } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
-import {
-  type Bound,
-  type ClientMessage,
-  ClientMessageSchema,
-  type Failed,
-  HaveSchema,
-  HoldSchema,
-  ReleaseSchema,
-  RetrySchema,
-} from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Bound, ClientMessage, Failed, Have, Hold } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Clock } from "../base/clock.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
@@ -26,7 +16,7 @@ import { remoteCause } from "./failure.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
 import type { RemoteCalls } from "./remote-calls.ts";
 import { readLayout, type RemoteLayout } from "./remote-layout.ts";
-import type { RemoteObject } from "./remote-object.ts";
+import type { LastBinding, RemoteObject } from "./remote-object.ts";
 
 export class WireHolds {
   readonly end: ClientEnd;
@@ -75,19 +65,25 @@ export class WireHolds {
     this.#ids.set(object, id);
     const number = end.numberOf(type.$service.typeName);
     this.#types.set(number, type);
-    const message = create(HoldSchema, {
+    const { last } = object;
+    const value: Hold = {
+      $typeName: "holdfast.link.v1.Hold",
       hold: id,
       type: number,
       params: payloadOf(end.codec, type.$params, params as never),
-    });
-    const { last } = object;
-    if (last !== undefined) {
-      const { incarnation, layout, versions } = last;
-      const { name } = layout.variant;
-      const variant = name === "" ? 0 : end.numberOf(name);
-      message.have = create(HaveSchema, { incarnation, variant, versions });
-    }
-    this.#say({ case: "hold", value: message });
+      ...(last === undefined ? {} : { have: this.#have(last) }),
+    };
+    this.#say({ case: "hold", value });
+  }
+
+  #have({ incarnation, layout, versions }: LastBinding): Have {
+    const { name } = layout.variant;
+    return {
+      $typeName: "holdfast.link.v1.Have",
+      incarnation: incarnation,
+      variant: name === "" ? 0 : this.end.numberOf(name),
+      versions,
+    };
   }
 
   /** Gives an object back. */
@@ -98,12 +94,13 @@ export class WireHolds {
     this.#objects.delete(id);
     this.#ids.delete(object);
     this.#released.add(id);
-    this.#say({ case: "release", value: create(ReleaseSchema, { hold: id }) });
+    this.#say({ case: "release", value: { $typeName: "holdfast.link.v1.Release", hold: id } });
   }
 
   retry(object: RemoteObject): void {
     const id = this.#ids.get(object);
-    if (id !== undefined) this.#say({ case: "retry", value: create(RetrySchema, { hold: id }) });
+    if (id !== undefined)
+      this.#say({ case: "retry", value: { $typeName: "holdfast.link.v1.Retry", hold: id } });
   }
 
   /** A promise that settles only with the provider's answer. */
@@ -167,8 +164,6 @@ export class WireHolds {
   }
 
   #say(kind: ClientMessage["kind"]): void {
-    const message = create(ClientMessageSchema);
-    message.kind = kind;
-    this.end.send(message);
+    this.end.send({ $typeName: "holdfast.link.v1.ClientMessage", kind });
   }
 }
