@@ -10,7 +10,7 @@ import { testLink } from "../../runtime/testing/test-link.ts";
 import { Lists } from "./gen/test/simulation/v1/lists_holdfast.ts";
 import type { Ended, History } from "./history.ts";
 import { anonymous } from "./lists-server.ts";
-import { callHeld, Holder } from "./holder.ts";
+import { callHeld, type Held, Holder } from "./holder.ts";
 import type { ClientPlan } from "./plan.ts";
 import { type HoldPlan, isHeld, type Op } from "./workload.ts";
 
@@ -210,7 +210,8 @@ export class Client {
     const { clock, history } = this.#parts;
     const { open, holder } = this;
     // Its program has released what it is about, or does not hold it yet.
-    if (isHeld(op) && holder?.get(Number(op.list)) === undefined) return;
+    const held = isHeld(op) ? holder?.get(Number(op.list)) : undefined;
+    if (isHeld(op) && held === undefined) return;
     history.add({ kind: "invoked", op, client: process.name, person: this.person ?? anonymous });
     open.add(op);
     const abort = new AbortController();
@@ -221,7 +222,7 @@ export class Client {
       history.add({ kind: "ended", op, ended });
     };
     process.run(() => {
-      call(link, holder, op, {
+      call(link, held, op, {
         signal: abort.signal,
         timeoutMs: op.budgetMs,
         ...(op.merge ? { onMerged: (callId) => history.add({ kind: "merged", op, callId }) } : {}),
@@ -249,12 +250,8 @@ interface Options {
   readonly onMerged?: (callId: string) => void;
 }
 
-async function call(link: Link, holder: Holder | undefined, op: Op, options: Options): Promise<Reply> {
-  if (isHeld(op)) {
-    const held = holder?.get(Number(op.list));
-    if (held === undefined) throw new TypeError("its program holds what it calls");
-    return callHeld(held, op, options);
-  }
+async function call(link: Link, held: Held | undefined, op: Op, options: Options): Promise<Reply> {
+  if (held !== undefined) return callHeld(held, op, options);
   const { key, thinkMs, list, outbox, merge, refuse } = op;
   switch (op.kind) {
     case "append":

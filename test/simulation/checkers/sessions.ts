@@ -14,15 +14,18 @@ export function sessions(end: WorldEnd): readonly string[] {
   if (!plan.beats) return [];
   const breaches: string[] = [];
   const signs = new Map<string, number>();
+  /** Since their last heartbeat, and since the last request that may have been theirs. */
   const gone = new Set<string>();
+  const goneOnce = new Set<string>();
   for (const event of history.events) {
     if (event.kind === "sign") {
       signs.set(event.session, event.at);
       gone.delete(event.session);
+      goneOnce.delete(event.session);
     } else if (event.kind === "network" && (event.event.kind === "arrived" || event.event.kind === "twin")) {
       // Any request is a sign, also a late copy of one whose program is long gone.
       const name = event.event.request?.header.get("holdfast-session") ?? "";
-      for (const session of gone) if (session.startsWith(`${name} of `)) gone.delete(session);
+      for (const session of goneOnce) if (session.startsWith(`${name} of `)) goneOnce.delete(session);
     } else if (event.kind === "gone") {
       const { session, at } = event;
       // The reads of who has not signed in carry no secret: they are a session of their own.
@@ -31,8 +34,9 @@ export function sessions(end: WorldEnd): readonly string[] {
       if (quietMs < goneAfterMs - slackMs)
         breaches.push(`${session} is gone ${Math.round(quietMs)} ms after a sign of it`);
       // A goodbye whose commit was not heard of is said again.
-      if (gone.has(session) && plan.diskFailRate === 0) breaches.push(`${session} is gone twice`);
+      if (goneOnce.has(session) && plan.diskFailRate === 0) breaches.push(`${session} is gone twice`);
       gone.add(session);
+      goneOnce.add(session);
     } else if (event.kind === "phase" && event.name === "restart" && plan.store === "durable") {
       for (const [session, at] of signs) {
         if (session.endsWith(` of ${anonymous}`)) continue;
