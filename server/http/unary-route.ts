@@ -78,7 +78,7 @@ export class UnaryRoute<E extends Entered> {
       this.#methods.set(`/${method.parent.typeName}/${method.name}`, { definition, serialization });
     }
     parts.shutdown.addEventListener("abort", () => {
-      for (const one of this.#open) one.abort(parts.shutdown.reason);
+      for (const one of this.#open) one.abort(ConnectError.from(parts.shutdown.reason));
     });
   }
 
@@ -154,10 +154,10 @@ export class UnaryRoute<E extends Entered> {
   }
 
   #enter(definition: UnaryDefinition, one: UnaryExchange<E>): Promise<E> {
-    const { limits, clock, enter } = this.#parts;
+    const { limits, clock } = this.#parts;
     const { head, deadline } = one;
     if (Number(head.get("content-length") ?? 0) > limits.requestBytesMost) throw tooLarge(limits);
-    return enter({
+    return this.#parts.enter({
       definition,
       header: head,
       get allHeaders() {
@@ -184,7 +184,7 @@ export class UnaryRoute<E extends Entered> {
 
   async #written(
     status: number,
-    body: Uint8Array,
+    plain: Uint8Array,
     { definition }: Its,
     one: UnaryExchange<E>,
     error: ConnectError | undefined,
@@ -192,11 +192,9 @@ export class UnaryRoute<E extends Entered> {
     const { serverHeader, clock, cors } = this.#parts;
     const head = new AnswerHead();
     one.writeHead(head, error);
-    const compression = body.byteLength < compressedBytesLeast ? null : compressionOf(one);
-    if (compression !== null) {
-      body = await compression.compress(body);
-      head.set("content-encoding", compression.name);
-    }
+    const compression = plain.byteLength < compressedBytesLeast ? null : compressionOf(one);
+    if (compression !== null) head.set("content-encoding", compression.name);
+    const body = compression === null ? plain : await compression.compress(plain);
     head.set("content-length", `${body.byteLength}`);
     const command = definition.kind === "command";
     setAnswerHeaders(head, {

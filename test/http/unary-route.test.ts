@@ -77,7 +77,7 @@ beforeAll(async () => {
         return token === undefined ? undefined : { by: token };
       },
       handlers: {
-        read: read as never,
+        read,
         add: ({ amount, text }) => ({ total: amount, text: text === "" ? "" : "x".repeat(40_000) }),
       },
     }),
