@@ -18,6 +18,7 @@ import { packetBytesMost } from "../../runtime/wire/wire.ts";
 import { setAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import type { NodeRequest, NodeResponse } from "./node-listener.ts";
+import { namesHost } from "./request-head.ts";
 import type { StalledWrites } from "./stalled-writes.ts";
 
 /** What answers a Follow: packets go to the sink until its end. */
@@ -71,14 +72,13 @@ export class FollowRoute {
   /** Whether a request is one of those that this route looks at. */
   takes(request: NodeRequest): boolean {
     const { method, url, headers } = request;
-    const host = "authority" in request ? request.authority : headers.host;
     return (
       url === path &&
       method === "POST" &&
       (headers["content-type"] ?? "") in formats &&
       (headers["connect-content-encoding"] ?? "identity") === "identity" &&
       headers["connect-timeout-ms"] === undefined &&
-      URL.canParse(`http://${host}`) &&
+      namesHost(request) &&
       !this.#parts.shutdown.aborted
     );
   }
