@@ -27,5 +27,49 @@ export function outbox(end: WorldEnd): readonly string[] {
       breaches.push(`op ${op.id} ${op.key} was settled as ${outcome}, and is there`);
     }
   }
-  return breaches;
+  for (const { op, callId } of end.history.of("merged")) {
+    const key = keys.get(callId) ?? op.key;
+    if (key !== op.key) breaches.push(`op ${op.id} ${op.key} took the place of ${key}`);
+  }
+  return [...breaches, ...unheard(end), ...gone(end)];
+}
+
+/** The process that made a command hears how it ended, also when another one has sent it. */
+function unheard(end: WorldEnd): readonly string[] {
+  const { incidents, brokenLock } = end.plan;
+  if (brokenLock || incidents.some(({ kind }) => kind === "person" || kind === "loseLock")) return [];
+  const ends = (client: number): boolean =>
+    incidents.some((one) => (one.kind === "kill" || one.kind === "leave") && one.client === client);
+  const heard = new Set(end.history.of("settled").map(({ client, callId }) => `${client} ${callId}`));
+  return operations(end).flatMap(({ invoked: { op, client }, ended }) => {
+    if (ended?.ended.kind !== "error" || ended.ended.outcome !== "in-outbox" || ends(op.client)) return [];
+    const { callId = "" } = ended.ended;
+    return heard.has(`${client} ${callId}`) ? [] : [`${client} never heard how ${op.key} ended`];
+  });
+}
+
+/** So long a program has lived after it made a command that is kept before it is sent: the disk has it. */
+const writtenMs = 500;
+
+/** What is kept before it is sent is sent although its program is killed. */
+function gone(end: WorldEnd): readonly string[] {
+  const { incidents, folderFailRate, store } = end.plan;
+  const spared = ["person", "pauseClient", "sleep", "jumpClient", "jumpServer"];
+  if (store !== "durable" || folderFailRate > 0 || incidents.some(({ kind }) => spared.includes(kind)))
+    return [];
+  const begun = new Set(end.history.of("started").map(({ key }) => key));
+  return operations(end).flatMap(({ invoked: { op, at }, ended }) => {
+    if (
+      op.outbox !== "early" ||
+      op.merge ||
+      op.abortAfterMs !== undefined ||
+      ended !== undefined ||
+      begun.has(op.key)
+    )
+      return [];
+    const killed = incidents.some(
+      (one) => one.kind === "kill" && one.client === op.client && one.atMs > at + writtenMs,
+    );
+    return killed ? [`${op.key} was kept before it was sent, and is gone with its program`] : [];
+  });
 }

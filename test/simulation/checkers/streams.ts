@@ -5,6 +5,9 @@
 import type { HistoryEvent } from "../history.ts";
 import type { WorldEnd } from "../world.ts";
 
+/** As the schema says. */
+const keepCount = 16;
+
 interface Reader {
   readonly list: string;
   /** Where the last item may stand: a key may be there twice, by two commands that are equal. */
@@ -50,6 +53,12 @@ function follow(
   } else if (event.kind === "gap") {
     if (event.count === undefined) reader.unknown = true;
     else reader.lost += event.count;
+    const kept = (lists.get(reader.list)?.length ?? 0) - keepCount;
+    const upTo = Math.min(...reader.places) + reader.lost;
+    // Less may be kept than is durable, never more.
+    if (reader.places.length > 0 && !reader.unknown && upTo > kept) {
+      return [`${event.stream} was told that items up to ${upTo} are lost, which are kept still`];
+    }
   } else return took(event.stream, event.key, reader, lists.get(reader.list) ?? []);
   return [];
 }
