@@ -71,8 +71,9 @@ async function look(breakage: Breakage): Promise<Searched> {
   await Promise.all([bundle(root, file, breakage), bundle(root, whole, undefined)]);
   let seeds = inOrder(breakage);
   let total = 0;
+  const lookEndMs = performance.now() + Number(values.each) * 1_000;
   for (;;) {
-    const { finding, count } = await search(file, seeds, Number(values.each) * 1_000);
+    const { finding, count } = await search(file, seeds, lookEndMs - performance.now());
     total += count;
     if (finding === undefined) return { finding, count: total };
     // What the sources find whole, too, says nothing of the breakage.
