@@ -129,7 +129,7 @@ export class Client {
   leave(): void {
     const { process, link } = this;
     if (process === undefined || link === undefined) return;
-    const { clock, history } = this.#parts;
+    const { history } = this.#parts;
     this.holder = undefined;
     this.#wanted = false;
     const end = (): void => {
@@ -141,9 +141,10 @@ export class Client {
       this.kill();
       if (this.#wanted) this.start();
     };
-    // What it was told of while it stood still, it has a moment to refuse.
-    const soon = (): void => process.run(() => void clock.timer(refuseMs, end));
-    process.run(() => void link.close().then(() => clock.timer(leaveMs, soon)));
+    // By its own clock, which stands still while its machine sleeps. What it was told of while it stood still, it has a
+    // moment to refuse.
+    const own = process.clock;
+    process.run(() => void link.close().then(() => own.timer(leaveMs, () => void own.timer(refuseMs, end))));
   }
 
   /** Another person signs in; who signed in nowhere stays nobody. */
