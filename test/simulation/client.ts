@@ -43,6 +43,8 @@ export class Client {
   #wake: () => void = () => undefined;
   /** Whether it is to run: who is asked to start while the process of before leaves does so after that. */
   #wanted = false;
+  /** The process that is closing its link. */
+  #leaving: SimulatedProcess | undefined;
   /** Streams of the process of now that have not ended. */
   readonly #streams = new Set<string>();
   /** The question to a token source that has no answer yet. */
@@ -128,7 +130,8 @@ export class Client {
   /** Its program ends by itself: its link is closed first, and has nothing left to do a moment later. */
   leave(): void {
     const { process, link } = this;
-    if (process === undefined || link === undefined) return;
+    if (process === undefined || link === undefined || process === this.#leaving) return;
+    this.#leaving = process;
     const { history } = this.#parts;
     this.holder = undefined;
     this.#wanted = false;
