@@ -67,9 +67,9 @@ function gone(end: WorldEnd): readonly string[] {
       begun.has(op.key)
     )
       return [];
-    const killed = incidents.some(
-      (one) => one.kind === "kill" && one.client === op.client && one.atMs > at + writtenMs,
-    );
-    return killed ? [`${op.key} was kept before it was sent, and is gone with its program`] : [];
+    const kill = incidents.find((one) => one.kind === "kill" && one.client === op.client && one.atMs >= at);
+    return kill !== undefined && kill.atMs > at + writtenMs
+      ? [`${op.key} was kept before it was sent, and is gone with its program`]
+      : [];
   });
 }
