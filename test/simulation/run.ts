@@ -202,10 +202,12 @@ function lastLook(client: number, hold: number): Op {
 /** Everything that was broken is whole from here on. */
 async function heal({ hosts, clients, network }: World): Promise<void> {
   for (const client of clients) {
-    if (client.process !== undefined) {
-      network.unblock(client.process);
-      client.process.resume();
-      client.process.wake();
+    // A program that was leaving may have left with what it goes on with.
+    const { process } = client;
+    if (process !== undefined) {
+      network.unblock(process);
+      process.resume();
+      process.wake();
     }
     client.start();
   }
