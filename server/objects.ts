@@ -332,10 +332,11 @@ export class ServerObjects {
 
   #transactionOf(
     definition: CommandDefinition,
-    { transaction }: Pick<Running, "transaction">,
+    running: Pick<Running, "transaction">,
   ): ReturnType<typeof createTransaction> {
     const toMessage = (reply: unknown): Message => create(definition.method.output, (reply ?? {}) as Message);
-    return createTransaction(transaction, toMessage, () => new Publishing(this.#parts.topics));
+    const write: Running["transaction"] = (work) => running.transaction(work);
+    return createTransaction(write, toMessage, () => new Publishing(this.#parts.topics));
   }
 }
 
