@@ -72,6 +72,7 @@ class Disk implements SimulatedDisk {
       get: (target, name) => {
         if (name === "commit") return commit;
         if (name === "write") return write;
+        if (name === "atOnce") return undefined; // a disk keeps nothing without a wait
         const value: unknown = Reflect.get(target, name, target);
         if (typeof value !== "function") return value;
         return (...args: unknown[]) => {
