@@ -9,6 +9,7 @@
 import { nextTick } from "node:process";
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import type { ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import { nextTurn } from "../../runtime/base/turn.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
 import { payloadOf } from "../../runtime/wire/packet.ts";
 import {
@@ -70,7 +71,9 @@ export class IteratedSource implements StreamSource {
     const ahead = this.#ahead;
     if (ahead.items.length === 0) return this.#end ?? { kind: "nothing" };
     this.#ahead = { items: [], seqs: [] };
-    this.#readOn();
+    // One that has always more ready would else leave no turn to anybody.
+    if (ahead.items.length < aheadCountMost) this.#readOn();
+    else nextTurn(() => this.#readOn());
     const batch = new IteratedBatch(this.#schema, ahead, this.at === undefined ? undefined : this.#seq);
     this.#seq = this.#readSeq;
     return { kind: "items", batch };
