@@ -42,12 +42,17 @@ export interface StampMemory {
   readonly firstSent: { readonly wallMs: number; readonly serverMs: number | undefined } | undefined;
 }
 
+/** When it was first sent: ms of the monotonic clock, and of the wall clock. */
+interface First {
+  readonly at: number;
+  readonly wallMs: number;
+}
+
 export class Stamp {
   readonly callId: string;
   readonly #options: StampOptions;
   #seq: number | undefined;
-  /** Ms of the monotonic clock, and of the wall clock, at which it was first sent. */
-  #first: { readonly at: number; readonly wallMs: number } | undefined;
+  #first: First | undefined;
   #firstServerMs: number | undefined;
   #tag: string | undefined;
   /** Under which sign-in of the link it was first sent. */
@@ -120,7 +125,9 @@ export class Stamp {
       tag: this.#tag,
       tries: this.#triesBefore + this.#tries,
       firstSent:
-        first === undefined ? undefined : { wallMs: first.wallMs, serverMs: this.#serverMs(first.at) },
+        first === undefined
+          ? undefined
+          : { wallMs: first.wallMs, serverMs: this.#serverMs(this.#agoMs(first)) },
     };
   }
 
@@ -158,15 +165,14 @@ export class Stamp {
 
   /** What one try says. The first one takes the number in the lane. */
   fields(tries: number, anonymous: boolean, tag: string | undefined): StampFields {
-    const { clock, lane } = this.#options;
-    const now = clock.monotonic();
+    const { lane } = this.#options;
     const expectedCaller = this.#written ? this.#expected : undefined;
     this.sending(tag);
     this.#written = true;
-    const at = this.#first?.at ?? now;
+    const agoMs = this.#first === undefined ? 0 : this.#agoMs(this.#first);
     this.#tries = tries;
-    const serverMs = this.#serverMs(at);
-    const firstSent = serverMs === undefined ? { agoMs: now - at } : { serverMs };
+    const serverMs = this.#serverMs(agoMs);
+    const firstSent = serverMs === undefined ? { agoMs } : { serverMs };
     return {
       callId: this.callId,
       lane: lane.id,
@@ -204,9 +210,19 @@ export class Stamp {
     return this.#seq;
   }
 
+  /**
+   * Ms since the first sending. The monotonic clock stands still while a machine sleeps, and the wall clock may be set
+   * back: the one that says more is believed, so that an old copy never passes for a fresh one.
+   */
+  #agoMs({ at, wallMs }: First): number {
+    const { clock } = this.#options;
+    return Math.max(clock.monotonic() - at, clock.now() - wallMs);
+  }
+
   /** Fixed once it is known, since every try must say the same. */
-  #serverMs(at: number): number | undefined {
-    this.#firstServerMs ??= this.#options.ticket.serverMsAt(at);
+  #serverMs(agoMs: number): number | undefined {
+    const { clock, ticket } = this.#options;
+    this.#firstServerMs ??= ticket.serverMsAt(clock.monotonic() - agoMs);
     return this.#firstServerMs;
   }
 }
