@@ -14,5 +14,6 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 557, found: "a tag of another epoch lets a call run again for who signs in next" },
   { seed: 33, found: "a serial object's next command overtakes one that was given up and goes on" },
   { seed: 370, found: "a wire that ends in the moment in which it opens is the last one" },
+  { seed: 611, found: "a call of before its machine slept passes for one of after it, and runs again" },
   { seed: 956, found: "an entry is sent on nobody's behalf while its call writes it" },
 ];
