@@ -141,8 +141,14 @@ export const fences: readonly Breakage[] = [
   {
     name: "each try says anew when its call was first sent",
     file: "runtime/call/stamp.ts",
-    from: "    const at = this.#first?.at ?? now;",
-    to: "    const at = now;\n    this.#firstServerMs = undefined;",
+    from: "    const agoMs = this.#first === undefined ? 0 : this.#agoMs(this.#first);",
+    to: "    const agoMs = 0;\n    this.#firstServerMs = undefined;",
+  },
+  {
+    name: "the time that a machine slept does not count",
+    file: "runtime/call/stamp.ts",
+    from: "    return Math.max(clock.monotonic() - at, clock.now() - wallMs);",
+    to: "    wallMs satisfies number;\n    return clock.monotonic() - at;",
   },
   {
     name: "a call that may have left counts as not sent",
