@@ -18,7 +18,7 @@ import { packetBytesMost } from "../../runtime/wire/wire.ts";
 import { setAnswerHeaders } from "./answer-headers.ts";
 import type { Cors } from "./cors.ts";
 import type { NodeRequest, NodeResponse } from "./node-listener.ts";
-import { namesHost } from "./request-head.ts";
+import { headersOf, namesHost } from "./request-head.ts";
 import type { StalledWrites } from "./stalled-writes.ts";
 
 /** What answers a Follow: packets go to the sink until its end. */
@@ -265,14 +265,4 @@ async function* joined(
 ): AsyncGenerator<Uint8Array> {
   yield* pieces;
   if (rest !== undefined) yield* rest.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-}
-
-/** The request's headers; the names that HTTP/2 has for its first line are none. */
-function headersOf(request: NodeRequest): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value === undefined || name.startsWith(":")) continue;
-    for (const one of typeof value === "string" ? [value] : value) headers.append(name, one);
-  }
-  return headers;
 }

@@ -20,14 +20,14 @@ export class RequestHead implements HeaderLookup {
     return value === undefined ? null : typeof value === "string" ? value : value.join(", ");
   }
 
-  /** All of them; the names that HTTP/2 has for its first line are none. */
   get all(): Headers {
     this.#all ??= headersOf(this.#request);
     return this.#all;
   }
 }
 
-function headersOf(request: NodeRequest): Headers {
+/** All headers of a request; the names that HTTP/2 has for its first line are none. */
+export function headersOf(request: NodeRequest): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {
     if (value === undefined || name.startsWith(":")) continue;
