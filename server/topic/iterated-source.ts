@@ -26,6 +26,9 @@ import {
 /** Items that are read ahead of a reader. */
 const aheadCountMost = 64;
 
+/** Items after which others get a turn: an iterable that never has to wait would else leave them none. */
+const perTurnCountMost = 8_192;
+
 /** An item with its number; 0 in a stream without numbers. */
 export type NumberedItem = readonly [seq: number, item: MessageInitShape<DescMessage>];
 
@@ -50,6 +53,7 @@ export class IteratedSource implements StreamSource {
   #ahead: Ahead = { items: [], seqs: [] };
   #end: Extract<Taken, { kind: "done" | "failed" }> | undefined;
   #reading = false;
+  #sinceTurnCount = 0;
   #closed = false;
   /** The number of the last item that was read, and of the last that was taken. */
   #readSeq: number;
@@ -71,9 +75,9 @@ export class IteratedSource implements StreamSource {
     const ahead = this.#ahead;
     if (ahead.items.length === 0) return this.#end ?? { kind: "nothing" };
     this.#ahead = { items: [], seqs: [] };
-    // One that has always more ready would else leave no turn to anybody.
-    if (ahead.items.length < aheadCountMost) this.#readOn();
-    else nextTurn(() => this.#readOn());
+    this.#sinceTurnCount += ahead.items.length;
+    if (this.#sinceTurnCount < perTurnCountMost) this.#readOn();
+    else nextTurn(this.#readInNewTurn);
     const batch = new IteratedBatch(this.#schema, ahead, this.at === undefined ? undefined : this.#seq);
     this.#seq = this.#readSeq;
     return { kind: "items", batch };
@@ -97,6 +101,11 @@ export class IteratedSource implements StreamSource {
     this.#reading = true;
     this.#iterator.next().then(this.#came, this.#threw);
   }
+
+  readonly #readInNewTurn = (): void => {
+    this.#sinceTurnCount = 0;
+    this.#readOn();
+  };
 
   readonly #came = (next: IteratorResult<unknown>): void => {
     this.#reading = false;
