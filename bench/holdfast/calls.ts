@@ -1,7 +1,7 @@
 /** holdfast as a program of Node has it: calls over HTTP and over a wire, streams of their own, references. */
 import { linkOf } from "holdfast/node";
 import { type Connected, type Peer } from "../peer.ts";
-import { Page, workClient } from "../work/gen/bench/work/v1/work_holdfast.ts";
+import { Page, workClient } from "../load/gen/bench/load/v1/load_holdfast.ts";
 import { held, opened, watched } from "./follow.ts";
 import { serve } from "./serve.ts";
 

@@ -1,7 +1,7 @@
 /** How the clients of the benchmarks follow streams, states and many references. */
 import type { ResumableStream } from "holdfast";
 import type { Held } from "../peer.ts";
-import type { PageReference } from "../work/gen/bench/work/v1/work_holdfast.ts";
+import type { PageReference } from "../load/gen/bench/load/v1/load_holdfast.ts";
 
 /** Reads a stream on, and resolves once the server has said that it is open. */
 export async function opened<T>(stream: ResumableStream<T>, heard: (count: number) => void): Promise<void> {

@@ -3,8 +3,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createServer, state } from "holdfast/server";
 import { sqliteStore } from "holdfast/server/sqlite";
 import { changePage, firstPage, type Note, pouredText, type ServeOptions, type Served } from "../peer.ts";
-import { Page, Work } from "../work/gen/bench/work/v1/work_holdfast.ts";
-import { LineSchema, type NoteSchema, PageSchema } from "../work/gen/bench/work/v1/work_pb.ts";
+import { Page, Work } from "../load/gen/bench/load/v1/load_holdfast.ts";
+import { LineSchema, type NoteSchema, PageSchema } from "../load/gen/bench/load/v1/load_pb.ts";
 
 /** Thousands of clients of one address are one caller here: what is allowed to one caller is raised. */
 const limits = {

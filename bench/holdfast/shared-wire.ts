@@ -2,7 +2,7 @@
 import { linkOf } from "holdfast/web";
 import { WebSocket } from "ws";
 import type { Connected, Peer } from "../peer.ts";
-import { workClient } from "../work/gen/bench/work/v1/work_holdfast.ts";
+import { workClient } from "../load/gen/bench/load/v1/load_holdfast.ts";
 import { opened } from "./follow.ts";
 import { serve } from "./serve.ts";
 

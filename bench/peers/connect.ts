@@ -22,7 +22,7 @@ import {
   type PageSchema,
   PageService,
   WorkService,
-} from "../work/gen/bench/work/v1/work_pb.ts";
+} from "../load/gen/bench/load/v1/load_pb.ts";
 
 /** A queue for each that follows, as an async generator reads it. */
 class Queue<T> {

@@ -14,14 +14,14 @@ import {
   type ServiceDefinition,
 } from "@grpc/grpc-js";
 import { type Connected, type Note as PlainNote, type Peer, pouredText, type Served } from "../peer.ts";
-import { type Note, NoteSchema } from "../work/gen/bench/work/v1/work_pb.ts";
+import { type Note, NoteSchema } from "../load/gen/bench/load/v1/load_pb.ts";
 
 const serialize = (note: Note): Buffer => Buffer.from(toBinary(NoteSchema, note));
 const deserialize = (bytes: Buffer): Note => fromBinary(NoteSchema, bytes);
 
 function method(name: string, requestStream: boolean, responseStream: boolean) {
   return {
-    path: `/bench.work.v1.${name}`,
+    path: `/bench.load.v1.${name}`,
     requestStream,
     responseStream,
     requestSerialize: serialize,
