@@ -2,13 +2,9 @@
  * Unary requests by the server's own route and by Connect's handlers, over HTTP/2 and HTTP/1.1: whatever is asked, a
  * client sees the same.
  */
-import { createServer as createHttp1Server, request as http1Request } from "node:http";
-import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
-import { type AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { virtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -16,9 +12,11 @@ import type { HandlerContext } from "../../server/index.ts";
 import { AddRequestSchema, AddResponseSchema, ReadRequestSchema } from "../gen/test/v1/tally_pb.ts";
 import { type Harness, harness } from "../support/harness.ts";
 import { startTally, type TallyServer } from "../support/tally-server.ts";
+import { ask, type HttpVersion, type Seen, underConnect } from "../support/two-routes.ts";
 
 const origin = "https://page.example.com";
 
+/** A row of the table. */
 interface Asked {
   readonly name: string;
   readonly rpc?: string;
@@ -28,16 +26,9 @@ interface Asked {
   readonly body: Uint8Array;
 }
 
-interface Seen {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 let held: Harness;
 let tally: TallyServer;
-/** Ports by what answers there: the server's own, and its routes under Connect's adapter. */
-const ports = { own: 0, connect1: 0, connect2: 0 };
+let connects: Readonly<Record<HttpVersion, number>>;
 
 /** What a handler may do to its answer, by the text that it is asked with. */
 function read({ text }: { readonly text: string }, context: HandlerContext): object {
@@ -82,79 +73,15 @@ beforeAll(async () => {
       },
     }),
   );
-  ports.own = tally.address.port;
-  const { routes } = tally.server;
-  for (const [name, server] of [
-    ["connect1", createHttp1Server(connectNodeAdapter({ routes }))],
-    ["connect2", createHttp2Server(connectNodeAdapter({ routes }))],
-  ] as const) {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    ports[name] = (server.address() as AddressInfo).port;
-    held.own({ [Symbol.asyncDispose]: async () => void server.close() });
-  }
+  connects = held.own(await underConnect(tally.server.routes)).ports;
 });
 afterAll(() => held[Symbol.asyncDispose]());
 
-const notCompared = ["date", "connection", "keep-alive", "transfer-encoding"];
-
-function shown(status: number, headers: NodeJS.Dict<string | string[]>, body: Buffer): Seen {
-  const names = Object.keys(headers).filter((name) => !name.startsWith(":") && !notCompared.includes(name));
-  return {
-    status,
-    headers: Object.fromEntries(names.sort().map((name) => [name, String(headers[name])])),
-    body: body.toString("latin1"),
-  };
-}
-
-const pathOf = ({ rpc = "Read" }: Asked): string => `/test.v1.TallyService/${rpc}`;
-
-function headersOf({ type = "application/proto", headers }: Asked): Record<string, string> {
-  return { ...(type === "" ? {} : { "content-type": type }), ...headers };
-}
-
-async function over1(port: number, asked: Asked): Promise<Seen> {
-  return new Promise((resolve, reject) => {
-    const { method = "POST", body } = asked;
-    const headers = headersOf(asked);
-    const request = http1Request({
-      port,
-      host: "127.0.0.1",
-      path: pathOf(asked),
-      method,
-      headers,
-      agent: false,
-    });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      const pieces: Buffer[] = [];
-      response.on("data", (piece: Buffer) => pieces.push(piece));
-      response.on("end", () => {
-        resolve(shown(response.statusCode ?? 0, response.headers, Buffer.concat(pieces)));
-        request.destroy();
-      });
-    });
-    request.end(body);
-  });
-}
-
-async function over2(port: number, asked: Asked): Promise<Seen> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
-  try {
-    return await new Promise((resolve, reject) => {
-      session.on("error", reject);
-      const { method = "POST", body } = asked;
-      const stream = session.request({ ":method": method, ":path": pathOf(asked), ...headersOf(asked) });
-      let head: NodeJS.Dict<string | string[]> = {};
-      const pieces: Buffer[] = [];
-      stream.on("error", reject);
-      stream.on("response", (its) => (head = its as NodeJS.Dict<string | string[]>));
-      stream.on("data", (piece: Buffer) => pieces.push(piece));
-      stream.on("end", () => resolve(shown(Number(head[":status"]), head, Buffer.concat(pieces))));
-      stream.end(method === "GET" ? undefined : body);
-    });
-  } finally {
-    session.destroy();
-  }
+/** Sends a row. */
+function send(version: HttpVersion, port: number, asked: Asked): Promise<Seen> {
+  const { rpc = "Read", type = "application/proto", headers, ...rest } = asked;
+  const its = { ...(type === "" ? {} : { "content-type": type }), ...headers };
+  return ask(version, port, { ...rest, path: `/test.v1.TallyService/${rpc}`, headers: its });
 }
 
 const proto = (text: string): Uint8Array => toBinary(ReadRequestSchema, create(ReadRequestSchema, { text }));
@@ -232,19 +159,17 @@ const table: readonly Asked[] = [
 ];
 
 describe.each(["HTTP/1.1", "HTTP/2"] as const)("a unary request over %s", (version) => {
-  const ask = version === "HTTP/2" ? over2 : over1;
-
   it.each(table)("is answered as Connect's handlers do: $name", async (asked) => {
-    const whose = version === "HTTP/2" ? ports.connect2 : ports.connect1;
-    if (asked.headers?.["holdfast-call"] !== undefined) await ask(whose, asked); // then both are repeats
-    expect(await ask(ports.own, asked)).toEqual(await ask(whose, asked));
+    const theirs = connects[version];
+    if (asked.headers?.["holdfast-call"] !== undefined) await send(version, theirs, asked); // then both are repeats
+    expect(await send(version, tally.address.port, asked)).toEqual(await send(version, theirs, asked));
   });
 
   it("is answered with the server's headers and the command's mark", async () => {
     const headers = { "holdfast-call": call("c") };
-    const first = await ask(ports.own, { name: "", rpc: "Add", headers, body: add("") });
+    const first = await send(version, tally.address.port, { name: "", rpc: "Add", headers, body: add("") });
     expect(first.headers).toMatchObject({ "holdfast-server": '1;build="2"', "holdfast-settled": "ran" });
-    const second = await ask(ports.own, { name: "", rpc: "Add", headers, body: add("") });
+    const second = await send(version, tally.address.port, { name: "", rpc: "Add", headers, body: add("") });
     expect(second.headers).toMatchObject({ "holdfast-repeat": "1" });
     expect(second.body).toBe(first.body);
   });

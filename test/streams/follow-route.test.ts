@@ -2,11 +2,7 @@
  * Follow by the server's own route and by Connect's handlers, over HTTP/2 and HTTP/1.1: whatever is asked, a client
  * sees the same.
  */
-import { createServer as createHttp1Server, request as http1Request } from "node:http";
-import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
-import { type AddressInfo } from "node:net";
 import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PacketSchema } from "../../gen/holdfast/link/v1/link_pb.ts";
@@ -15,11 +11,13 @@ import type { StreamContext } from "../../server/index.ts";
 import { Tally } from "../gen/test/v1/tally_holdfast.ts";
 import { type Harness, harness } from "../support/harness.ts";
 import { startTally, type TallyServer } from "../support/tally-server.ts";
+import { ask, type HttpVersion, type Seen, underConnect } from "../support/two-routes.ts";
 import { followPacket } from "./raw-follow.ts";
 
 const path = "/holdfast.link.v1.LinkService/Follow";
 const origin = "https://page.example.com";
 
+/** A row of the table. */
 interface Asked {
   readonly name: string;
   readonly type?: string;
@@ -27,16 +25,9 @@ interface Asked {
   readonly body: Uint8Array;
 }
 
-interface Seen {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
 let held: Harness;
 let tally: TallyServer;
-/** Ports by what answers there: the server's own, and its routes under Connect's adapter. */
-const ports = { own: 0, connect1: 0, connect2: 0 };
+let connects: Readonly<Record<HttpVersion, number>>;
 const clock = virtualClock();
 
 beforeAll(async () => {
@@ -51,88 +42,16 @@ beforeAll(async () => {
       },
     }),
   );
-  ports.own = tally.address.port;
   tally.server.topic(Tally.follow, "a").publish({ number: 7n });
-  const { routes } = tally.server;
-  for (const [name, server] of [
-    ["connect1", createHttp1Server(connectNodeAdapter({ routes }))],
-    ["connect2", createHttp2Server(connectNodeAdapter({ routes }))],
-  ] as const) {
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    ports[name] = (server.address() as AddressInfo).port;
-    held.own({ [Symbol.asyncDispose]: async () => void server.close() });
-  }
+  connects = held.own(await underConnect(tally.server.routes)).ports;
 });
 afterAll(() => held[Symbol.asyncDispose]());
 
-/** What an answer shows; a stream that stays open is read up to its second packet. */
-function shown(status: number, headers: NodeJS.Dict<string | string[]>, body: Buffer): Seen {
-  const names = Object.keys(headers).filter(
-    (name) =>
-      !name.startsWith(":") && !["date", "connection", "keep-alive", "transfer-encoding"].includes(name),
-  );
-  return {
-    status,
-    headers: Object.fromEntries(names.sort().map((name) => [name, String(headers[name])])),
-    body: body.toString("latin1"),
-  };
-}
-
-async function over1(port: number, { type, headers, body }: Asked): Promise<Seen> {
-  return new Promise((resolve, reject) => {
-    const its = { "content-type": type ?? "application/connect+proto", ...headers };
-    const request = http1Request({
-      port,
-      host: "127.0.0.1",
-      path,
-      method: "POST",
-      headers: its,
-      agent: false,
-    });
-    request.on("error", reject);
-    request.on("response", (response) => {
-      const pieces: Buffer[] = [];
-      const done = (): void => {
-        resolve(shown(response.statusCode ?? 0, response.headers, Buffer.concat(pieces)));
-        request.destroy();
-      };
-      response.on("data", (piece: Buffer) => {
-        pieces.push(piece);
-        if (packetsIn(Buffer.concat(pieces)) >= 2) done();
-      });
-      response.on("end", done);
-      response.on("error", () => undefined);
-    });
-    request.end(body);
-  });
-}
-
-async function over2(port: number, { type, headers, body }: Asked): Promise<Seen> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
-  try {
-    return await new Promise((resolve, reject) => {
-      session.on("error", reject);
-      const stream = session.request({
-        ":method": "POST",
-        ":path": path,
-        "content-type": type ?? "application/connect+proto",
-        ...headers,
-      });
-      let head: NodeJS.Dict<string | string[]> = {};
-      const pieces: Buffer[] = [];
-      const done = (): void => resolve(shown(Number(head[":status"]), head, Buffer.concat(pieces)));
-      stream.on("error", reject);
-      stream.on("response", (its) => (head = its as NodeJS.Dict<string | string[]>));
-      stream.on("data", (piece: Buffer) => {
-        pieces.push(piece);
-        if (packetsIn(Buffer.concat(pieces)) >= 2) done();
-      });
-      stream.on("end", done);
-      stream.end(body);
-    });
-  } finally {
-    session.destroy();
-  }
+/** Sends a row; a stream that stays open is read up to its second packet. */
+function send(version: HttpVersion, port: number, asked: Asked): Promise<Seen> {
+  const { type = "application/connect+proto", headers, body } = asked;
+  const its = { "content-type": type, ...headers };
+  return ask(version, port, { path, headers: its, body }, (read) => packetsIn(read) >= 2);
 }
 
 /** Whole envelopes that have come. */
@@ -182,10 +101,12 @@ const table: readonly Asked[] = [
 
 describe.each(["HTTP/1.1", "HTTP/2"] as const)("Follow over %s", (version) => {
   it.each(table)("answers $name as Connect's handlers do", async (asked) => {
-    const ask = version === "HTTP/2" ? over2 : over1;
-    const own = await ask(ports.own, asked);
-    const connects = await ask(version === "HTTP/2" ? ports.connect2 : ports.connect1, asked);
-    expect(own).toEqual(connects);
-    expect(own.headers["holdfast-server"] ?? own.status).toBeDefined();
+    const own = await send(version, tally.address.port, asked);
+    expect(own).toEqual(await send(version, connects[version], asked));
+  });
+
+  it("answers with the server's headers", async () => {
+    const { headers } = await send(version, tally.address.port, { name: "", body: good });
+    expect(headers["holdfast-server"]).toBe("1");
   });
 });
