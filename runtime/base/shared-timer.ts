@@ -6,12 +6,12 @@
 import type { Clock, Timer } from "./clock.ts";
 
 /** What waits. */
-export interface Due {
+export interface Waiting {
   /** Ms of the monotonic clock; undefined: it waits for ever. */
   readonly dueAt: number | undefined;
 }
 
-export class SharedTimer<T extends Due> {
+export class SharedTimer<T extends Waiting> {
   readonly #clock: Clock;
   readonly #waiting: () => Iterable<T>;
   readonly #late: (item: T) => void;
