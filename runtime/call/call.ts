@@ -40,7 +40,7 @@ import { nextStep } from "./retry.ts";
 import { SignInGone } from "./sign-in.ts";
 import { Stamp } from "./stamp.ts";
 import { answeredText, endText, isRepeat, keptText, nextTexts, tellTry } from "./try-text.ts";
-import { budgetMsOf, tryWaitMsOf } from "./try-wait.ts";
+import { budgetMsOf, isSilentTick, noReply, tryWaitMsOf } from "./try-wait.ts";
 
 /**
  * Makes a call.
@@ -286,14 +286,15 @@ class Call<I extends DescMessage, O extends DescMessage> {
 
   async #try(connection: TryConnection, token: string | undefined, signal: AbortSignal): Promise<TryEnd<O>> {
     const cut = new AbortController();
-    const forget = onAbort(signal, (reason) => cut.abort(reason));
     const waitMs = tryWaitMsOf(this.#definition, this.#env.timing);
+    const budgetLeftMs = this.#deadline.leftMs();
+    const silence = (): ConnectionFault => noReply(waitMs, hasLeft(connection.http()));
+    const ticks = isSilentTick(this.#definition, budgetLeftMs, this.#env.timing);
+    const forget = onAbort(signal, (why) => cut.abort(ticks && why === budgetEnded ? silence() : why));
     // Where the budget ends first, it ends the call: that is no fault of the connection, and swaps nothing.
     const leftMs = this.#tries === 0 ? waitMs - this.#goneMs : waitMs;
-    const timer = this.#env.clock.timer(leftMs < this.#deadline.leftMs() ? leftMs : Infinity, () => {
-      const text = `no reply in ${Math.round(waitMs)} ms`;
-      cut.abort(new ConnectionFault("no-reply", text, { sent: hasLeft(connection.http()) }));
-    });
+    const dueMs = leftMs < budgetLeftMs ? leftMs : Infinity;
+    const timer = this.#env.clock.timer(dueMs, () => cut.abort(silence()));
     this.#tries += 1;
     this.#progress = "sent";
     const headers = this.#headers(token, connection.signedIn);
@@ -303,14 +304,14 @@ class Call<I extends DescMessage, O extends DescMessage> {
       return replyEnd(response, this.#facts(connection));
     } catch (error) {
       this.#hear(connection.head?.(), token);
-      if (signal.aborted) {
+      const { reason } = cut.signal as { readonly reason: unknown };
+      if (signal.aborted && !(reason instanceof ConnectionFault)) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
         else this.#progress = "waiting";
         await this.#unsent();
         throw error;
       }
-      const { reason } = cut.signal as { readonly reason: ConnectionFault | undefined };
-      if (reason !== undefined) return { kind: "connection-fault", fault: reason };
+      if (reason instanceof ConnectionFault) return { kind: "connection-fault", fault: reason };
       if (error instanceof ConnectError) this.#hear(error.metadata, token);
       return errorEnd(error, this.#facts(connection));
     } finally {

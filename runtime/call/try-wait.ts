@@ -1,6 +1,7 @@
 /** How long a call and one try of it may take. Source: design "Constants". */
 import { type Timing, tryBeyondHandlerMs } from "../base/constants.ts";
 import type { CallOptions } from "../base/calls.ts";
+import { ConnectionFault } from "../base/connection-fault.ts";
 import { chooseBudgetMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 
@@ -9,6 +10,24 @@ export function tryWaitMsOf(definition: UnaryDefinition, { tryWaitMs }: Timing):
   if (definition.kind === "heartbeat") return definition.everyMs;
   const handlerMs = definition.kind === "command" ? (definition.handlerMostMs ?? 0) : 0;
   return handlerMs > tryWaitMs ? handlerMs + tryBeyondHandlerMs : tryWaitMs;
+}
+
+/**
+ * Whether a try that begins with so much of its budget, and gets no reply in it, says that its connection is silent. Of
+ * a call nobody knows how long its handler takes. A tick's budget is its period; it is there to find just that, and
+ * there is no later try of it that would.
+ */
+export function isSilentTick(
+  definition: UnaryDefinition,
+  budgetLeftMs: number,
+  { tryWaitMs }: Timing,
+): boolean {
+  return definition.kind === "heartbeat" && budgetLeftMs >= Math.min(tryWaitMs, definition.everyMs / 2);
+}
+
+/** A try has had its time. */
+export function noReply(waitMs: number, sent: boolean): ConnectionFault {
+  return new ConnectionFault("no-reply", `no reply in ${Math.round(waitMs)} ms`, { sent });
 }
 
 /** Ms that a call may take. @throws TypeError for NaN. */

@@ -62,7 +62,7 @@ describe("a heartbeat", () => {
     }
   });
 
-  it("never piles up: a tick that hangs ends with its period, and the next one begins then", async () => {
+  it("never piles up: a tick that hangs ends with its period, and the next one begins with a new connection", async () => {
     await using world = callWorld();
     world.http.otherwise = () => hang();
     const beat = world.link.beat(Tally.beat, () => ({}));
@@ -71,7 +71,26 @@ describe("a heartbeat", () => {
       expect(world.http.underWayCount).toBe(1);
       await world.clock.advance(1);
     }
-    expect(world.http.requests.length).toBe(6);
+    await world.clock.advance(250);
+    expect(world.http.requests.map(({ client }) => client)).toEqual([1, 2, 3, 4, 5, 6]);
+    beat.stop();
+  });
+
+  it("gives up a connection on which a tick got no answer, and says that the link is down", async () => {
+    await using world = callWorld();
+    world.http.next(hang());
+    const errors: Error[] = [];
+    const beat = world.link.beat(Tally.beat, () => ({}), undefined, {
+      onError: (error) => errors.push(error),
+    });
+    await world.clock.advance(29_999);
+    expect(world.http.openedCount).toBe(1);
+    await world.clock.advance(1);
+    expect(errors).toMatchObject([{ outcome: "unknown" }]);
+    expect(world.link.state.value.kind).toBe("down");
+    await world.clock.advance(1_000);
+    expect(world.link.state.value.kind).toBe("up");
+    expect(world.http.retired).toEqual([1]);
     beat.stop();
   });
 
