@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defaultLimits } from "../../runtime/base/limits.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { claimOf, ran } from "../../test/store/store-suite.ts";
@@ -42,6 +43,14 @@ describe("a store in memory", () => {
     expect(await has("a", "b", "c")).toEqual([false, true, true]);
     expect((await find("a")).forgottenBeforeMs).toBe(startMs + 11);
     expect((await find("a", { space: "by ben" })).forgottenBeforeMs).toBe(startMs);
+  });
+
+  it("has room for all that one caller may have under way, before any of it is settled", async () => {
+    const { keep, has } = setUp();
+    const { runningPerCallerMost, waitingPerCallerMost } = defaultLimits;
+    const ids = Array.from({ length: runningPerCallerMost + waitingPerCallerMost }, (_, n) => `call ${n}`);
+    for (const id of ids) await keep(id);
+    expect((await has(...ids)).every((kept) => kept)).toBe(true);
   });
 
   it("counts a quota over the spaces of one address, and raises the fence of the space that lost a call", async () => {

@@ -41,7 +41,10 @@ export interface MemoryStoreOptions {
   readonly random?: Random;
   /** How long a call is kept from the end of its run, in ms above 0. Default 24 h. */
   readonly keepMs?: number;
-  /** Calls kept for one caller, 1 or more. Above it the oldest go. Default 1,024. */
+  /**
+   * Calls kept for one caller, 1 or more. Above it the oldest go. Default 4,096: a caller may have 2,112 under way
+   * (runningPerCallerMost and those that wait), and each is kept until its client has said that it settled it.
+   */
   readonly callsPerCallerMost?: number;
   /** Bytes kept for one caller. Above it the oldest go. Default 8 MiB. */
   readonly bytesPerCallerMost?: number;
@@ -104,7 +107,7 @@ class MemoryStore implements Store<undefined> {
   constructor(options: MemoryStoreOptions) {
     const random = options.random ?? systemRandom;
     this.#clock = options.clock ?? systemClock;
-    this.#callsPerCallerMost = options.callsPerCallerMost ?? 1_024;
+    this.#callsPerCallerMost = options.callsPerCallerMost ?? 4_096;
     this.#bytesPerCallerMost = options.bytesPerCallerMost ?? 8 * 1_048_576;
     this.#bytesMost = options.bytesMost ?? 256 * 1_048_576;
     const startMs = Math.floor(this.#clock.now());
