@@ -89,10 +89,10 @@ const targets: readonly Target[] = [
     want: { atMost: 1 },
   },
   {
-    says: "the server's memory for a held reference and its object, KiB",
+    says: "the server's memory for a held reference, KiB",
     workload: "memory/a reference",
     figure: "server heap KiB",
-    row: "holdfast, wire",
+    row: "holdfast, the reference alone",
     want: { atMost: 1 },
   },
   {

@@ -31,6 +31,8 @@ export interface ClientOperations extends Operations {
   readonly heard: (count: number) => Promise<{ firstAtMs: number; lastAtMs: number; cpuUs: number }>;
   /** Subscribes; resolves when all are live. */
   readonly hold: (count: number) => Promise<void>;
+  /** The same from more connections, each of which subscribes to all of it. */
+  readonly holdAgain: (count: number, connectionCount: number) => Promise<void>;
   /** When all are live again. */
   readonly live: () => Promise<number>;
   /** Makes calls on what is held; gives when the last was answered, and whether they ran in their order. */
@@ -83,6 +85,12 @@ export function clientSide(peer: Peer): ClientOperations {
       const live = liveness.next();
       held = await (await first()).hold?.(count, liveness.live);
       await live;
+    },
+    async holdAgain(count, connectionCount) {
+      for (let left = connectionCount; left > 0; left -= 1) {
+        const connected = await connect();
+        await connected.hold?.(count, () => undefined);
+      }
     },
     live: () => liveness.next(),
     async write(count) {

@@ -14,9 +14,26 @@ const followers =
   (client, more) =>
     client.watchers("follow", more, perConnection);
 const references: Open = (client, more) => client.hold(more);
+/** The few that are there already are held anew with them. */
+const moreReferences: Open = (client, more) => client.hold(fewCount + more);
+/** Connections that hold the same objects: an object and its connection count for next to nothing then. */
+const holderCount = 10;
+const holders: Open = (client, more) => client.holdAgain(more, holderCount);
+
+interface RowOptions {
+  /** What is there already before it is counted. Default: a few of the same. */
+  readonly first?: readonly [Open, number];
+  /** How many of what is counted one of `count` has. */
+  readonly each?: number;
+}
 
 /** Each round in new processes: memory that was once taken is not given back. */
-function row(name: string, peer: string, open: Open, first = fewCount): WorkloadRow {
+function row(
+  name: string,
+  peer: string,
+  open: Open,
+  { first = [open, fewCount], each = 1 }: RowOptions = {},
+): WorkloadRow {
   return {
     name,
     foreign: isForeign(peer),
@@ -24,11 +41,11 @@ function row(name: string, peer: string, open: Open, first = fewCount): Workload
       async round() {
         const { server, client, stop } = await startPair(peer, options);
         try {
-          if (first > 0) await open(client, first);
+          await first[0](client, first[1]);
           const [serverBefore, clientBefore] = [await server.memory(), await client.memory()];
           await open(client, count);
           const [serverAfter, clientAfter] = [await server.memory(), await client.memory()];
-          const kib = (before: number, after: number): number => (after - before) / count / 1_024;
+          const kib = (before: number, after: number): number => (after - before) / (count * each) / 1_024;
           return {
             "server RSS KiB": kib(serverBefore.rssBytes, serverAfter.rssBytes),
             "server heap KiB": kib(serverBefore.heapBytes, serverAfter.heapBytes),
@@ -43,6 +60,9 @@ function row(name: string, peer: string, open: Open, first = fewCount): Workload
     }),
   };
 }
+
+const few: RowOptions = { first: [references, fewCount] };
+const alone: RowOptions = { first: [references, count], each: holderCount };
 
 export const workloads: readonly Workload[] = [
   {
@@ -81,13 +101,16 @@ export const workloads: readonly Workload[] = [
     name: "memory/a reference",
     about:
       `The same for each of ${count.toLocaleString("en")} references of one connection, to as many objects with a ` +
-      "state of about 110 bytes; socket.io has rooms in their place.",
-    base: "holdfast, wire",
+      `state of about 110 bytes; socket.io has rooms in their place. "The reference alone": ${holderCount} more ` +
+      "connections hold the same objects.",
+    base: "holdfast, with its object",
     ratioOf: "server RSS KiB",
     rows: [
-      row("holdfast, wire", "holdfast, wire", references, 0),
-      row("holdfast, wire in JSON", "holdfast, wire in JSON", references, 0),
-      row("socket.io", "socket.io", references, 0),
+      row("holdfast, with its object", "holdfast, wire", moreReferences, few),
+      row("holdfast in JSON, with its object", "holdfast, wire in JSON", moreReferences, few),
+      row("holdfast, the reference alone", "holdfast, wire", holders, alone),
+      row("holdfast in JSON, the reference alone", "holdfast, wire in JSON", holders, alone),
+      row("socket.io", "socket.io", moreReferences, few),
     ],
   },
 ];
