@@ -30,8 +30,7 @@ export async function startPair(
       : [
           "--expose-gc",
           "--cpu-prof",
-          `--cpu-prof-dir=${profiles}`,
-          `--cpu-prof-name=${peer.replaceAll(/\W+/g, "-")}-${role}.cpuprofile`,
+          `--cpu-prof-dir=${join(profiles, `${peer.replaceAll(/\W+/g, "-")}-${role}`)}`,
         ];
   const database = folder === undefined ? [] : [join(folder, "bench.db")];
   const starting = [
