@@ -556,6 +556,17 @@ describe("a command that is sent at most once", () => {
     expect(said(await journal.run(attempt("a", { definition }), replies(1)))).toBe("ran 1");
   });
 
+  it("does not begin when its client has settled it, while a call runs that says so", async () => {
+    const { journal } = setUp();
+    const { work, end } = handler();
+    const other = journal.run(attempt("b", { definition, lane: seat(2, 1) }), work);
+    expect(said(await journal.run(attempt("a", { definition, lane: seat(1) }), never))).toBe(
+      "unknown CALL_STALE",
+    );
+    end(10);
+    expect(said(await other)).toBe("ran 10");
+  });
+
   it("does not ask for a new try when its handler fails", async () => {
     const { journal } = setUp();
     expect(said(await journal.run(attempt("a", { definition }), throws(new Error("x"))))).toMatch(

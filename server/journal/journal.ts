@@ -191,9 +191,8 @@ class StoredJournal implements Journal {
   #met(arrival: Arrival, found: Found): Soon<Answer> {
     if (this.#broken) return unavailable();
     const { store, clock } = this.#options;
-    const { caller, call, waiting } = arrival.attempt;
-    const lane = call.lane?.lane;
-    const told = lane === undefined ? 0 : this.#settled.watermark(caller.space, lane);
+    const { waiting } = arrival.attempt;
+    const told = this.#settledUpTo(arrival.attempt);
     const verdict = meet(
       arrival,
       found.kept !== undefined
@@ -239,9 +238,7 @@ class StoredJournal implements Journal {
 
   #begin(arrival: Arrival, mayHaveRun: boolean): Soon<Answer> {
     const { attempt, key } = arrival;
-    const lane = attempt.call.lane;
-    const { space } = attempt.caller;
-    if (lane !== undefined) this.#settled.enter(space, lane.lane, lane.settled);
+    const left = this.#hearSettled(attempt);
     const effects = this.#effects(attempt.definition, mayHaveRun, (decide) =>
       this.#options.store.commit(this.#claim(arrival), decide),
     );
@@ -260,10 +257,20 @@ class StoredJournal implements Journal {
           ending,
           effects,
         }),
-      left: () => {
-        if (lane !== undefined) this.#settled.leave(space, lane.lane);
-      },
+      left,
     });
+  }
+
+  /** While the call runs, what its client says is settled is known here. Gives what ends that. */
+  #hearSettled({ caller: { space }, call: { lane } }: Attempt): () => void {
+    if (lane === undefined) return () => undefined;
+    this.#settled.enter(space, lane.lane, lane.settled);
+    return () => this.#settled.leave(space, lane.lane);
+  }
+
+  /** Up to where the lane of a call is settled, by the word of the calls that run. */
+  #settledUpTo({ caller, call: { lane } }: Attempt): number {
+    return lane === undefined ? 0 : this.#settled.watermark(caller.space, lane.lane);
   }
 
   #effects(definition: CommandDefinition, started: boolean, commit: RunEffectsParts["commit"]): RunEffects {
@@ -296,7 +303,7 @@ class StoredJournal implements Journal {
       method: request.method,
       fingerprint: request.fingerprint,
       seat: lane === undefined ? undefined : { lane: lane.lane, seq: lane.seq },
-      settled: lane === undefined ? 0 : this.#settled.watermark(caller.space, lane.lane),
+      settled: this.#settledUpTo(attempt),
       firstSentMs,
     };
   }
@@ -304,8 +311,9 @@ class StoredJournal implements Journal {
   /** A command that its client sends once: a copy is refused, and nothing outlives the process. */
   #runAtMostOnce(attempt: Attempt, work: Work, key: string): Soon<Answer> {
     const { clock } = this.#options;
-    const { definition } = attempt;
+    const { definition, call } = attempt;
     if (this.#broken) return unavailable();
+    if (call.lane !== undefined && call.lane.seq <= this.#settledUpTo(attempt)) return refusal("CALL_STALE");
     if (!this.#tombstones.add(key, clock.monotonic())) {
       return refusal("CALL_STALE", "a copy of this command came before, and it is sent at most once");
     }
@@ -318,7 +326,7 @@ class StoredJournal implements Journal {
         ? () => ({ mark: "unknown", repeat: false, result: { error: ending.error } })
         : () => answerOf(definition, ending.told, false, ending.metadata);
     };
-    const left = (): void => undefined;
+    const left = this.#hearSettled(attempt);
     const name = `at most once ${key}`;
     return this.#runs.start({ attempt, work, request, key: name, effects, mayHaveRun: false, keep, left });
   }

@@ -2,6 +2,9 @@
 import type { WorldEnd } from "../world.ts";
 import { operations } from "./tally.ts";
 
+/** Of OUTCOME_UNKNOWN alone, among what is marked `unknown`. */
+const begunStatus = 409;
+
 export function marks(end: WorldEnd): readonly string[] {
   const breaches: string[] = [];
   const said = new Map<string, string>();
@@ -13,9 +16,10 @@ export function marks(end: WorldEnd): readonly string[] {
     if (call === undefined || (mark !== "ran" && mark !== "refused" && mark !== "unknown")) continue;
     const before = said.get(call);
     // What has an outcome may be forgotten later, and what a clock that was set wrong makes strange may run when it is
-    // right again. Only where nobody knows whether there were effects elsewhere nobody ever will.
-    const once = event.request?.url.endsWith("/Pay") === true && lasting;
-    if (mark === "unknown" && (before !== undefined || !once)) continue;
+    // right again. Who is not the call's caller hears nothing of it at all. Only where nobody knows whether there were
+    // effects elsewhere nobody ever will.
+    const begun = event.status === begunStatus && event.request?.url.endsWith("/Pay") === true && lasting;
+    if (mark === "unknown" && (before !== undefined || !begun)) continue;
     if (before !== undefined && before !== mark)
       breaches.push(`call ${call} was ${before}, and then ${mark}`);
     said.set(call, mark);
