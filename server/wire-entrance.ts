@@ -75,7 +75,8 @@ export function guestOf(
     key,
     call: call.call,
     expectedTag: call.expectedTag,
-    session: guest.session,
+    // What an earlier anonymous link has made is no sign of life of this one's session.
+    session: key.space === guest.key.space ? guest.session : undefined,
     deadline: call.deadline,
     arrivedAtMs: parts.clock.now(),
     turn,

@@ -353,8 +353,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   }
 
   #headers(token: string | undefined, signedIn = false): Headers {
-    const { identity } = this.#env;
-    const headers = tryHeaders(this.#options.headers, identity, signedIn ? undefined : token);
+    const headers = tryHeaders(this.#options.headers, this.#env, token, signedIn);
     this.#stamp?.write(headers, this.#tries, token === undefined, this.#env.tagOf(this.#sender(token)));
     return headers;
   }

@@ -120,14 +120,30 @@ export function joined({
   return all;
 }
 
-/** What a try says of its program, its link and who is signed in. A sign-in of the call's own is the call's. */
+/** What a link says of itself with every request. */
+export interface Introduction {
+  /** The headers that name its program and session. */
+  readonly identity: Readonly<Record<string, string>>;
+  /** Tells it from other anonymous links, so that all its requests are one caller's, and of one session. */
+  readonly anonymous: string;
+  readonly server: "holdfast" | "plain";
+}
+
+/**
+ * What a try says of its program, its link and who is signed in. A sign-in of the call's own is the call's.
+ *
+ * @param signedIn - the server knows the sign-in already: a wire's.
+ */
 export function tryHeaders(
   given: HeadersInit | undefined,
-  identity: Readonly<Record<string, string>>,
+  { identity, anonymous, server }: Introduction,
   token: string | undefined,
+  signedIn = false,
 ): Headers {
   const headers = new Headers(given);
   for (const [name, value] of Object.entries(identity)) headers.set(name, value);
-  if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+  if (token === undefined) {
+    if (server === "holdfast") headers.set(headerNames.anon, anonymous);
+  } else if (!signedIn && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
   return headers;
 }

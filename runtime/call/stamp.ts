@@ -160,7 +160,10 @@ export class Stamp {
     const { callId, expectedCaller, anon, ...lane } = this.fields(tries, anonymous, tag);
     if (expectedCaller !== undefined) headers.set(headerNames.for, expectedCaller);
     headers.set(headerNames.call, formatCallHeader({ id: callId, lane }));
-    if (anon !== undefined) headers.set(headerNames.anon, anon);
+    if (anon === undefined) return;
+    // What an earlier anonymous link has made is that one's call, and no sign of life of this one's session.
+    if (headers.get(headerNames.anon) !== anon) headers.delete(headerNames.session);
+    headers.set(headerNames.anon, anon);
   }
 
   /** What one try says. The first one takes the number in the lane. */

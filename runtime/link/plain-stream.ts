@@ -12,6 +12,7 @@ import { HoldfastError, reasonError, reasonFrom } from "../base/errors.ts";
 import { onAbort } from "../base/signals.ts";
 import type { PlainStreamOptions } from "../base/streams.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
+import { tryHeaders } from "../call/headers.ts";
 import { errorEnd } from "../call/outcome.ts";
 import type { LinkEnvironment } from "./link-environment.ts";
 import { httpStreamTry } from "./stream-transport.ts";
@@ -36,9 +37,7 @@ async function* plainStream<I extends DescMessage, O extends DescMessage>(
   let token: string | undefined;
   try {
     token = await env.signIn.token(cut.signal);
-    const headers = new Headers(options.headers);
-    for (const [name, value] of Object.entries(env.identity)) headers.set(name, value);
-    if (token !== undefined && !headers.has("authorization")) headers.set("authorization", `Bearer ${token}`);
+    const headers = tryHeaders(options.headers, env, token);
     const { transport } = connection;
     const response = await transport.stream(
       method,

@@ -19,7 +19,7 @@ import {
 import { ConnectionFault } from "../base/connection-fault.ts";
 import type { StreamDefinition } from "../base/definition.ts";
 import { oneRequest } from "../base/plain-streams.ts";
-import { headerNames } from "../call/headers.ts";
+import { headerNames, tryHeaders } from "../call/headers.ts";
 import type { Codec } from "../codec/codec.ts";
 import { CodecError } from "../codec/codec-error.ts";
 import { jsonCodec } from "../codec/json.ts";
@@ -164,8 +164,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
 
   async #open(): Promise<AsyncIterator<MessageShape<typeof PacketSchema>, undefined>> {
     const { token, signal } = this.#opening;
-    const headers = new Headers(this.#env.identity);
-    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const headers = tryHeaders(undefined, this.#env, token);
     const response = await this.#begun.transport.stream(
       LinkService.method.follow,
       signal,

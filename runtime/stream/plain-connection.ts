@@ -6,6 +6,7 @@
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { oneRequest } from "../base/plain-streams.ts";
+import { tryHeaders } from "../call/headers.ts";
 import type { Followed } from "./follow-connection.ts";
 import type { StreamBatch, StreamConnection, StreamDialer, StreamOpening } from "./stream-connection.ts";
 import type { OwnConnections, StreamEnvironment } from "./stream-environment.ts";
@@ -39,9 +40,7 @@ function plainConnection<I extends DescMessage, O extends DescMessage>(
   let items: AsyncIterator<MessageShape<O>, undefined> | undefined;
   let trailer = (): void => undefined;
   const open = async (): Promise<void> => {
-    const all = new Headers(headers);
-    for (const [name, value] of Object.entries(env.identity)) all.set(name, value);
-    if (token !== undefined) all.set("authorization", `Bearer ${token}`);
+    const all = tryHeaders(headers, env, token);
     const input = oneRequest(request);
     const answer = await transport.stream(definition.method, signal, undefined, all, input, contextValues);
     env.heard(answer.header, token);

@@ -51,6 +51,18 @@ it("a command is not sent with the tag of an entry that the same link has sent",
   tagsAreTheirOwn(world);
 });
 
+it("an entry of another link is no sign of life of the session of the link that sends it", async () => {
+  await using world = outboxWorld();
+  await leaveOne(world);
+  naming(world);
+  const link = world.process({ outbox: { atStart: false } });
+  await world.settled(link.call(none, {}));
+  const [theirs, ours] = world.http.requests.slice(-2).map(({ header }) => header);
+  expect(theirs?.has(headerNames.session)).toBe(false);
+  expect(ours?.has(headerNames.session)).toBe(true);
+  expect(theirs?.get(headerNames.anon)).not.toBe(ours?.get(headerNames.anon));
+});
+
 it("an entry is not sent with the tag of the link that sends it", async () => {
   await using world = outboxWorld();
   naming(world);

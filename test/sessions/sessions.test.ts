@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { describe, expect, it } from "vitest";
+import type { LinkOptions } from "../../runtime/link/link-options.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import type { Authenticate, ServerOptions } from "../../server/index.ts";
 import { sqliteStore } from "../../server/sqlite/sqlite-store.ts";
@@ -19,11 +20,12 @@ const byToken: Authenticate = ({ token }) => (token === undefined ? undefined : 
 
 async function world(
   options: ServerOptions & { readonly handlers?: Partial<TallyHandlers>; readonly clock?: VirtualClock } = {},
+  signIn: LinkOptions = { token: () => "ada", account: "ada" },
 ) {
   const { clock = virtualClock(Date.now()) } = options;
   const gone: string[] = [];
   const opened = await socketWorld(
-    { session: "laptop", token: () => "ada", account: "ada" },
+    { session: "laptop", ...signIn },
     {
       authenticate: byToken,
       onSessionGone: ({ caller, name }) => void gone.push(`${caller.by ?? "?"} ${name}`),
@@ -85,6 +87,22 @@ describe("a session", () => {
     expect(gone).toEqual(["ada laptop"]);
     expect(server.server.sessions()).toEqual([]);
     await ended;
+  });
+
+  it("is one for all that a client asks who has not signed in, streams and commands and heartbeats", async () => {
+    await using its = await world({ handlers: { follow: endless } }, {});
+    const { client, clock, gone, server } = its;
+    await client.add({ amount: 1n });
+    await client.read({});
+    const items = client.follow({})[Symbol.asyncIterator]();
+    await items.next();
+    for (const ms of [100_000, 100_000]) {
+      await client.beat({});
+      expect(server.server.sessions()).toMatchObject([{ name: "laptop", streamCount: 1 }]);
+      await quiet(clock, ms);
+    }
+    expect(gone).toEqual([]);
+    await items.return?.();
   });
 
   it("that is gone begins anew with its next call", async () => {

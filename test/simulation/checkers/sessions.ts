@@ -2,7 +2,6 @@
  * A session is gone once after its last sign of life, never sooner than its time, and never while it lives; and who has
  * died for good is gone when all is quiet, also where its server was started again.
  */
-import { anonymous } from "../lists-server.ts";
 import type { WorldEnd } from "../world.ts";
 
 /** As the schema says, and what looking at rounds and a commit add. */
@@ -23,13 +22,12 @@ export function sessions(end: WorldEnd): readonly string[] {
       gone.delete(event.session);
       goneOnce.delete(event.session);
     } else if (event.kind === "network" && (event.event.kind === "arrived" || event.event.kind === "twin")) {
-      // Any request is a sign, also a late copy of one whose program is long gone.
-      const name = event.event.request?.header.get("holdfast-session") ?? "";
+      // Any request is a sign, also a late copy of one whose program is long gone; a wire's hello says the same name.
+      const { request } = event.event;
+      const name = request?.header.get("holdfast-session") ?? request?.client ?? "";
       for (const session of goneOnce) if (session.startsWith(`${name} of `)) goneOnce.delete(session);
     } else if (event.kind === "gone") {
       const { session, at } = event;
-      // The reads of who has not signed in carry no secret: they are a session of their own.
-      if (session.endsWith(` of ${anonymous}`)) continue;
       const quietMs = at - (signs.get(session) ?? -Infinity);
       if (quietMs < goneAfterMs - slackMs)
         breaches.push(`${session} is gone ${Math.round(quietMs)} ms after a sign of it`);
@@ -39,7 +37,6 @@ export function sessions(end: WorldEnd): readonly string[] {
       goneOnce.add(session);
     } else if (event.kind === "phase" && event.name === "restart" && plan.store === "durable") {
       for (const [session, at] of signs) {
-        if (session.endsWith(` of ${anonymous}`)) continue;
         const left = event.at - at > goneAfterMs + 30_000 && !gone.has(session);
         if (left) breaches.push(`${session} has given no sign for long, and nobody has said that it is gone`);
       }
