@@ -12,9 +12,8 @@ import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../ru
 import { isHandlerRefusal } from "../runtime/base/handler-refusal.ts";
 import type { Log } from "../runtime/base/log.ts";
 import { type Stop, untilStopped } from "../runtime/base/late-signal.ts";
-import { andThen, isThenable, type Soon } from "../runtime/base/soon.ts";
-import { type Carried, createContext } from "./context.ts";
-import { createTransaction, type HandlerTransaction } from "./transaction.ts";
+import { isThenable, type Soon } from "../runtime/base/soon.ts";
+import { CallContext, type Carried, CommandCallContext } from "./context.ts";
 import type { ReplyAgain } from "./engine/reply-again.ts";
 import type { Guest } from "./entrance.ts";
 import { errorOfThrow } from "./handler-errors.ts";
@@ -22,7 +21,6 @@ import type { Handler } from "./implement.ts";
 import type { Answer, Journal, Running } from "./journal/answer.ts";
 import type { UnaryAnswer } from "./http/exchange.ts";
 import type { SignsOfLife } from "./signs-of-life.ts";
-import { Publishing } from "./topic/publishing.ts";
 import type { Topics } from "./topic/topics.ts";
 
 export interface DispatchParts {
@@ -83,11 +81,12 @@ function runOnce(call: UnaryCall, definition: CommandDefinition, parts: Dispatch
       return handle(call, parts, running);
     },
   );
-  return andThen(answer, (its) => {
+  const answered = (its: Answer): Soon<Answer> => {
     if (!began) guest.turn.leave();
     const again = parts.replyAgain(definition);
     return again === undefined ? its : repliedAgain(its, call, again);
-  });
+  };
+  return answer instanceof Promise ? answer.then(answered) : answered(answer);
 }
 
 /** An engine's reply is made on the state of now. */
@@ -179,22 +178,22 @@ type AnyRun = Pick<Running, "signal"> & Partial<Running>;
  * for. Throws or rejects with a ConnectError.
  */
 function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Soon<Message> {
-  const { definition, guest } = call;
+  const { turn } = call.guest;
   const failed = (error: unknown): never => {
-    guest.turn.leave();
-    throw errorOfThrow(error, definition, parts.log);
+    turn.leave();
+    throw errorOfThrow(error, call.definition, parts.log);
   };
   try {
-    const ready = guest.turn.startNow() ? run.begin?.() : guest.turn.start().then(() => run.begin?.());
-    const reply = andThen(ready, () => invoke(call, parts, run));
+    const ready = turn.startNow() ? run.begin?.() : turn.start().then(() => run.begin?.());
+    const reply = ready === undefined ? invoke(call, parts, run) : ready.then(() => invoke(call, parts, run));
     if (reply instanceof Promise) {
       const replied = (its: Message): Message => {
-        guest.turn.leave();
+        turn.leave();
         return its;
       };
       return reply.then(replied, failed);
     }
-    guest.turn.leave();
+    turn.leave();
     return reply;
   } catch (error) {
     return failed(error);
@@ -203,36 +202,21 @@ function handle(call: UnaryCall, parts: DispatchParts, run: AnyRun): Soon<Messag
 
 function invoke(call: UnaryCall, parts: DispatchParts, run: AnyRun): Soon<Message> {
   const { definition, request, carried, guest } = call;
-  const toMessage = (reply: unknown): Message => create(definition.method.output, reply as Message);
-  const context = createContext(contextParts(guest, parts), carried, run);
+  const { output } = definition.method;
   parts.signsOfLife.beat(call);
   const handler = parts.handler(definition);
-  const { transaction: write } = run;
-  if (write === undefined) return after(handler(request, context), toMessage);
-  let transaction: HandlerTransaction | undefined;
-  const use: HandlerTransaction["use"] = (its) => {
-    transaction ??= createTransaction(write, toMessage, () => new Publishing(parts.topics));
-    return transaction.use(its);
-  };
-  const { mayHaveRun = false } = run;
-  const reply = handler(
-    request,
-    Object.assign(context, { mayHaveRun, transaction: use }),
-    guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id },
-  );
-  return after(reply, (its) => transaction?.messageOf(its) ?? toMessage(its));
+  if (!isCommandRun(run)) {
+    const reply = handler(request, new CallContext(guest, parts, carried, run));
+    const toMessage = (its: unknown): Message => create(output, its as Message);
+    return isThenable(reply) ? Promise.resolve(reply).then(toMessage) : toMessage(reply);
+  }
+  const context = new CommandCallContext(guest, parts, carried, run, output);
+  const key = guest.call === undefined ? undefined : { space: guest.key.space, id: guest.call.id };
+  const reply = handler(request, context, key);
+  if (!isThenable(reply)) return context.messageOf(reply);
+  return Promise.resolve(reply).then((its) => context.messageOf(its));
 }
 
-/** What follows from a handler's result, which it may give later. */
-function after<T>(result: unknown, then: (its: unknown) => T): Soon<T> {
-  return isThenable(result) ? Promise.resolve(result).then(then) : then(result);
-}
-
-/** The parts of a context that come from the guest. */
-export function contextParts(
-  guest: Guest,
-  parts: Pick<DispatchParts, "clock" | "log">,
-): Parameters<typeof createContext>[0] {
-  const { caller, session, deadline } = guest;
-  return { caller, session, deadline, callId: guest.call?.id, log: parts.log, clock: parts.clock };
+function isCommandRun(run: AnyRun): run is Running {
+  return run.transaction !== undefined;
 }

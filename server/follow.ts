@@ -12,7 +12,7 @@ import type { Log } from "../runtime/base/log.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
 import { CodecError } from "../runtime/codec/codec-error.ts";
 import { messageIn } from "../runtime/wire/packet.ts";
-import { type Carried, createContext } from "./context.ts";
+import { CallContext, type Carried } from "./context.ts";
 import type { DispatchParts } from "./dispatch.ts";
 import { errorOfThrow } from "./handler-errors.ts";
 import { addressKey } from "./http/exchange.ts";
@@ -58,9 +58,9 @@ export async function openStream(asked: FollowAsked, parts: FollowingParts): Pro
   const { topics, epoch, log, clock } = parts;
   const scope = new StreamScope({ topics, epoch, after: placeOf(follow), stop });
   const { caller, session } = guest;
-  const base = { caller, session, deadline: undefined, callId: undefined, log, clock };
+  const sender = { caller, session, deadline: undefined };
   // Not a copy: its getters make what they give.
-  const context = Object.assign(createContext(base, carried), {
+  const context = Object.assign(new CallContext(sender, { log, clock }, carried), {
     follow: scope.follow,
     numbered: scope.numbered,
   });

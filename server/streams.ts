@@ -6,8 +6,8 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MethodDefinition } from "../runtime/base/definition.ts";
 import { serverError } from "../runtime/base/server-reasons.ts";
-import { type Carried, createContext } from "./context.ts";
-import { contextParts, type DispatchParts } from "./dispatch.ts";
+import { CallContext, type Carried } from "./context.ts";
+import type { DispatchParts } from "./dispatch.ts";
 import type { Guest } from "./entrance.ts";
 import { iterable } from "./follow.ts";
 import { errorOfThrow } from "./handler-errors.ts";
@@ -105,7 +105,7 @@ export function follow(
 
 async function collect(call: StreamCall, parts: DispatchParts): Promise<Message> {
   try {
-    const context = createContext(contextParts(call.guest, parts), call.carried);
+    const context = new CallContext(call.guest, parts, call.carried);
     return (await parts.handler(call.definition)(call.request, context)) as Message;
   } catch (error) {
     throw errorOfThrow(error, call.definition, parts.log);
@@ -144,13 +144,12 @@ async function* items(call: StreamCall, parts: StreamParts, open: OpenStreams): 
   const scope = new StreamScope({ ...parts, after: undefined, stop });
   let source: AsyncIterator<Message> | undefined;
   try {
-    const context = createContext(contextParts(guest, parts), carried, stop);
     const { follow: followTopic, numbered } = scope;
-    const returned = await parts.handler(definition)(call.request, {
-      ...context,
-      follow: followTopic,
-      numbered,
-    });
+    const context = new CallContext(guest, parts, carried, stop);
+    const returned = await parts.handler(definition)(
+      call.request,
+      Object.assign(context, { follow: followTopic, numbered }),
+    );
     if (isFollowed(returned)) call.opened();
     source = (iterable(returned) as AsyncIterable<Message>)[Symbol.asyncIterator]();
     while (!drain.came) {

@@ -16,7 +16,10 @@ export interface Caller {
   readonly grants: readonly string[];
 }
 
-/** What every handler gets beside the request. */
+/**
+ * What every handler gets beside the request. Its parts may be taken apart by their names; a spread leaves out those that
+ * are made when somebody looks at them: the signal, the headers, and `transaction`.
+ */
 export interface HandlerContext {
   readonly caller: Caller;
   /** The client's session name; undefined for a client that sends none. */

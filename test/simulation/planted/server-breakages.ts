@@ -98,9 +98,9 @@ export const journal: readonly Breakage[] = [
   },
   {
     name: "the signal of a command's handler is its try's",
-    file: "server/dispatch.ts",
-    from: "createContext(contextParts(guest, parts), carried, run);\n  parts.signsOfLife",
-    to: "createContext(contextParts(guest, parts), carried, carried);\n  parts.signsOfLife",
+    file: "server/context.ts",
+    from: "    super(guest, parts, carried, run);",
+    to: "    super(guest, parts, carried, carried);",
   },
   {
     name: "a handler's fault is kept as a refusal",
