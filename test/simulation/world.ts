@@ -1,6 +1,7 @@
 /** One run: clients, links, servers, stores and a network on one virtual clock, all from one plan. */
 import { seededRandom, type SeededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type DiskFate, simulatedDisk } from "../../runtime/testing/simulated-disk.ts";
+import type { Fate } from "../../runtime/testing/simulated-fate.ts";
 import { type SimulatedFolder, simulatedFolder } from "../../runtime/testing/simulated-folder.ts";
 import type { SimulatedHost } from "../../runtime/testing/simulated-host.ts";
 import { simulatedNetwork, type SimulatedNetwork } from "../../runtime/testing/simulated-network.ts";
@@ -53,7 +54,7 @@ export class World {
     this.ledger = new Ledger((effect) => history.add({ kind: "effect", effect }));
     this.network = simulatedNetwork({
       clock,
-      fate: (request) => (this.healed ? {} : this.#fateOf(request)),
+      fate: (request) => (this.healed ? {} : this.#untilHealed(this.#fateOf(request))),
       choose: (hosts) => (hosts.length === 0 ? undefined : random.pick(hosts)),
       onEvent: (event) => history.add({ kind: "network", event }),
     });
@@ -96,6 +97,20 @@ export class World {
     if (twinMs === undefined || this.plan.store === "durable") return fate;
     const call = request.header.get("holdfast-call") ?? "";
     return /;f=\d+$/.test(call) ? fate : rest;
+  }
+
+  /** A connection may live longer than what goes wrong, which is asked for at each packet: what is left is spared. */
+  #untilHealed({ silentAfterChunks, cutAfterChunks, ...rest }: Fate): Fate {
+    const until = (count = Infinity): number => (this.healed ? Infinity : count);
+    return {
+      ...rest,
+      get silentAfterChunks() {
+        return until(silentAfterChunks);
+      },
+      get cutAfterChunks() {
+        return until(cutAfterChunks);
+      },
+    };
   }
 
   #fates(random: SeededRandom, failRate: number, msMost: number): () => DiskFate {
