@@ -12,7 +12,7 @@ function open(): { admission: Admission; clock: ReturnType<typeof virtualClock> 
   return { admission: new Admission({ limits, clock, random: seededRandom(1) }), clock };
 }
 
-const patient = { signal: new AbortController().signal, deadline: undefined };
+const patient = { stop: new AbortController().signal, deadline: undefined };
 
 function outcome(started: Promise<void>): Promise<ConnectError | "started"> {
   return started.then(
@@ -59,10 +59,10 @@ test("one whose client is gone never starts", async () => {
   const { admission } = open();
   await admission.turn("ada", patient).start();
   const client = new AbortController();
-  const gone = outcome(admission.turn("ada", { ...patient, signal: client.signal }).start());
+  const gone = outcome(admission.turn("ada", { ...patient, stop: client.signal }).start());
   client.abort();
   expect(await gone).toMatchObject({ code: Code.Canceled });
-  expect(await outcome(admission.turn("bob", { ...patient, signal: client.signal }).start())).toMatchObject({
+  expect(await outcome(admission.turn("bob", { ...patient, stop: client.signal }).start())).toMatchObject({
     code: Code.Canceled,
   });
 });

@@ -32,7 +32,7 @@ export interface Turn {
 
 /** When a request waits no longer. */
 export interface Patience {
-  readonly signal: Stop;
+  readonly stop: Stop;
   /** Ms of the monotonic clock. */
   readonly deadline: number | undefined;
 }
@@ -98,7 +98,7 @@ export class Admission {
       let timer: Timer | undefined;
       const settle = (): void => {
         timer?.cancel();
-        patience.signal.removeEventListener("abort", gone);
+        patience.stop.removeEventListener("abort", gone);
         this.#stops.delete(stop);
       };
       const started = (): void => {
@@ -111,7 +111,7 @@ export class Admission {
         reject(error);
       };
       const gone = (): void => stop(new ConnectError("the client is gone", Code.Canceled));
-      if (patience.signal.aborted) {
+      if (patience.stop.aborted) {
         gone();
         return;
       }
@@ -120,7 +120,7 @@ export class Admission {
       else if (place === "shed") stop(this.#overloaded());
       else {
         this.#stops.add(stop);
-        patience.signal.addEventListener("abort", gone);
+        patience.stop.addEventListener("abort", gone);
         if (patience.deadline === undefined) return;
         const late = (): void =>
           stop(new ConnectError("the deadline passed before the call's turn came", Code.DeadlineExceeded));
@@ -156,7 +156,7 @@ class CountedTurn implements Turn {
   }
 
   startNow(): boolean {
-    this.#inside ||= !this.#patience.signal.aborted && this.#admission.enterNow(this.#caller);
+    this.#inside ||= !this.#patience.stop.aborted && this.#admission.enterNow(this.#caller);
     return this.#inside;
   }
 

@@ -14,8 +14,10 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { createMethodUrl } from "@connectrpc/connect/protocol";
 import type { Message } from "@bufbuild/protobuf";
 import type { Clock } from "../runtime/base/clock.ts";
+import type { Caller } from "../runtime/base/handlers.ts";
 import type { Soon } from "../runtime/base/soon.ts";
-import { type Admission, freeTurn } from "./admission.ts";
+import type { CallHeader } from "../runtime/call/headers.ts";
+import { type Admission, freeTurn, type Turn } from "./admission.ts";
 import type { Sender } from "./caller-tag.ts";
 import type { Guest } from "./entrance.ts";
 import { markOfError } from "./http/answer-mark.ts";
@@ -63,24 +65,55 @@ export function guestOf(
     key = parts.callerKey({ by: undefined, anon: call.anon, address: guest.address });
     call.tag = key.tag;
   }
-  const turn =
-    definition.kind === "heartbeat"
-      ? freeTurn
-      : parts.admission.turn(key.quota, { signal: call.stop, deadline: call.deadline });
-  return {
-    tag: key.tag,
-    leave: () => turn.leave(),
-    caller,
-    until: guest.until,
-    key,
-    call: call.call,
-    expectedTag: call.expectedTag,
-    // What an earlier anonymous link has made is no sign of life of this one's session.
-    session: key.space === guest.key.space ? guest.session : undefined,
-    deadline: call.deadline,
-    arrivedAtMs: parts.clock.now(),
-    turn,
-  };
+  const turn = definition.kind === "heartbeat" ? freeTurn : parts.admission.turn(key.quota, call);
+  return new WireCallGuest(call, key, turn, parts.clock.now());
+}
+
+/** The guest of a call: most of it is the call's, or the wire's. */
+class WireCallGuest implements Guest {
+  readonly caller: Caller;
+  readonly key: CallerKey;
+  readonly turn: Turn;
+  readonly arrivedAtMs: number;
+  readonly #call: WireCall;
+
+  constructor(call: WireCall, key: CallerKey, turn: Turn, arrivedAtMs: number) {
+    this.caller = call.wire.caller;
+    this.key = key;
+    this.turn = turn;
+    this.arrivedAtMs = arrivedAtMs;
+    this.#call = call;
+  }
+
+  get tag(): string {
+    return this.key.tag;
+  }
+
+  get until(): number | undefined {
+    return this.#call.wire.guest.until;
+  }
+
+  get call(): CallHeader | undefined {
+    return this.#call.call;
+  }
+
+  get expectedTag(): string | undefined {
+    return this.#call.expectedTag;
+  }
+
+  /** What an earlier anonymous link has made is no sign of life of this one's session. */
+  get session(): string | undefined {
+    const { guest } = this.#call.wire;
+    return this.key.space === guest.key.space ? guest.session : undefined;
+  }
+
+  get deadline(): number | undefined {
+    return this.#call.deadline;
+  }
+
+  leave(): void {
+    this.turn.leave();
+  }
 }
 
 function refused(call: WireCall, error: ConnectError): UnaryAnswer {

@@ -113,7 +113,7 @@ class WireCalls {
     this.#deadlines = new SharedTimer(
       parts.clock,
       () => this.#running.values(),
-      (made) => made.stop.abort(new ConnectError("the call's deadline is over", Code.DeadlineExceeded)),
+      (made) => made.abort(new ConnectError("the call's deadline is over", Code.DeadlineExceeded)),
       { background: true },
     );
   }
@@ -148,13 +148,13 @@ class WireCalls {
     const made = this.#running.get(id);
     if (made === undefined) return;
     this.#forget(made);
-    made.stop.abort(new ConnectError("the client waits no longer", Code.Canceled));
+    made.abort(new ConnectError("the client waits no longer", Code.Canceled));
   }
 
   close(): void {
     this.#deadlines.rest();
     for (const made of this.#running.values())
-      made.stop.abort(new ConnectError("the wire is closed", Code.Canceled));
+      made.abort(new ConnectError("the wire is closed", Code.Canceled));
     this.#running.clear();
   }
 
@@ -236,8 +236,11 @@ class WireCalls {
   }
 }
 
-/** One try under way. What most handlers never look at is made when somebody does. */
-class Try implements WireCall {
+/**
+ * One try under way, which itself tells when nobody waits for it any more. What most handlers never look at is made
+ * when somebody does.
+ */
+class Try extends LateSignal implements WireCall {
   readonly id: number;
   readonly wire: OpenWire;
   readonly definition: UnaryDefinition;
@@ -246,7 +249,6 @@ class Try implements WireCall {
   readonly expectedTag: string | undefined;
   readonly anon: string | undefined;
   readonly deadline: number | undefined;
-  readonly stop = new LateSignal();
   tag: string | undefined;
   readonly #headers: readonly Header[];
   #requestHeader: Headers | undefined;
@@ -261,6 +263,7 @@ class Try implements WireCall {
     header: CallHeader | undefined,
     deadline: number | undefined,
   ) {
+    super();
     this.id = call.id;
     this.wire = wire;
     this.definition = definition;
@@ -276,8 +279,8 @@ class Try implements WireCall {
     return this.deadline;
   }
 
-  get signal(): AbortSignal {
-    return this.stop.signal;
+  get stop(): Stop {
+    return this;
   }
 
   get requestHeader(): Headers {
