@@ -53,11 +53,16 @@ export class Departures {
   /**
    * An entry leaves.
    *
-   * @param live - its call is under way and gives the outcome to its program.
+   * @param call - who gives the outcome to its program: a call under way, whose program may have been told before, by
+   * an earlier call, that the command waits. Undefined: nobody.
    * @throws the store's error when the entry could not be removed and its outcome would not stay true: of a
    * command that is sent on nobody's behalf, and of one that has not run and now will.
    */
-  async leave(entry: Omit<Entry, "request">, ending: Ending, live: boolean): Promise<void> {
+  async leave(
+    entry: Omit<Entry, "request">,
+    ending: Ending,
+    call?: { readonly toldThatItWaits: boolean },
+  ): Promise<void> {
     const { shelf, log, seatOf } = this.#options;
     const own = this.#own.get(entry.name);
     if (own === undefined) await shelf.note(entry.stamp.callId, ending);
@@ -66,14 +71,13 @@ export class Departures {
     } catch (error) {
       // It will be sent again, and the server answers with what it kept.
       log.error("outbox: a command has left and its entry cannot be removed", { error });
-      if (!live || (ending.kind === "failure" && ending.outcome === "not-run")) throw error;
+      if (call === undefined || (ending.kind === "failure" && ending.outcome === "not-run")) throw error;
     }
     own?.stamp.settle();
     this.#own.delete(entry.name);
     // A repeat took its place while it was being sent: the outcome is that call's.
-    const seat = live ? undefined : seatOf(entry.name);
-    seat?.settledHere(ending);
-    this.#tell(entry.stamp.callId, methodPath(entry), ending, live || seat !== undefined);
+    if (call === undefined) seatOf(entry.name)?.settledHere(ending);
+    this.#tell(entry.stamp.callId, methodPath(entry), ending, call?.toldThatItWaits === false);
   }
 
   /** What this process made and another one has sent, as of the last look. */
@@ -88,9 +92,10 @@ export class Departures {
     }
   }
 
-  #tell(callId: string, method: string, ending: Ending, live: boolean): void {
+  /** @param known - the one call that ever waited for it gives it to its program. */
+  #tell(callId: string, method: string, ending: Ending, known: boolean): void {
     const { settlements, log, methods } = this.#options;
-    if (ending.kind === "failure" && !live) {
+    if (ending.kind === "failure" && !known) {
       log.warn(`outbox: ${method} has left (${ending.outcome}): ${ending.error.rawMessage}`, {
         call: shortId(callId),
       });
@@ -99,7 +104,7 @@ export class Departures {
       ending.kind === "failure"
         ? { callId, method, ...ending }
         : { callId, method, ...ending, message: messageOf(methods.get(method), ending.reply) };
-    settlements.tell(settlement, live);
+    settlements.tell(settlement, known);
   }
 }
 

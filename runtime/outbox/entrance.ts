@@ -121,7 +121,7 @@ export class Entrance {
     this.#openCount += 1;
     const seat = new Seat(record, told, {
       prompt: () => sender.prompt(),
-      leave: (entry, ending) => departures.leave(entry, ending, true),
+      leave: (entry, ending, its) => departures.leave(entry, ending, { toldThatItWaits: its }),
       alone: (run) => sender.alone(run),
       waits: (error, fate) => waitsError(error, fate, record.stamp.callId),
       over: (over) => {

@@ -153,7 +153,7 @@ export class Outbox implements CallOutbox {
         const still = this.#find(callId);
         if (still === undefined) return;
         const error = droppedError(still);
-        await this.#departures.leave(still, { kind: "failure", error, outcome: "dropped" }, false);
+        await this.#departures.leave(still, { kind: "failure", error, outcome: "dropped" });
         gone = still.stamp.firstSent === undefined ? "not-run" : "unknown";
       } catch (error) {
         failed = error instanceof Error ? error : new Error(String(error));
@@ -182,8 +182,9 @@ export class Outbox implements CallOutbox {
   }
 
   /**
-   * Calls `fn` when a command leaves that no call of this process waits for any more: outcomes of earlier
-   * processes, and of calls that ended with WAITS_IN_OUTBOX. Gives the function that ends that.
+   * Calls `fn` when a command leaves of which some program was told that it waits: outcomes of earlier processes, and
+   * of calls that ended with WAITS_IN_OUTBOX, also where a repeat (`merge`) has taken the command's place and gets the
+   * outcome too. Gives the function that ends that.
    */
   onSettled(fn: (settlement: Settlement) => void): () => void {
     return this.#settlements.listen(fn);
@@ -252,7 +253,7 @@ export class Outbox implements CallOutbox {
     const { env, ownTransport } = this.#parts;
     const own = this.#departures.own(shelved.name);
     if (isExpired(shelved, own?.madeAt, env.clock, env.ticket)) {
-      await this.#departures.leave(shelved, failure(expiredError(shelved)), false);
+      await this.#departures.leave(shelved, failure(expiredError(shelved)));
       return { kind: "left" };
     }
     const entry = await this.#shelf.read(shelved.name);
@@ -265,7 +266,7 @@ export class Outbox implements CallOutbox {
     const known = this.#methods.get(methodPath(entry));
     const sent = await deliver({ env, record, known, ownTransport }, signal);
     if (sent.kind !== "left") return sent;
-    await this.#departures.leave(record.entry, sent.ending, false);
+    await this.#departures.leave(record.entry, sent.ending);
     return { kind: "left" };
   }
 }

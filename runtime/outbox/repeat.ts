@@ -75,6 +75,7 @@ export class Repeat implements Keep {
     try {
       if (this.#seat !== undefined) return await this.#seat.failed(error);
       if (this.#shared || !(error instanceof HoldfastError) || error.reason === "ABORTED") return error;
+      this.#host.seatOf()?.tellRepeat();
       return this.#host.waits(error, fateOf(error, true));
     } finally {
       this.#host.over();

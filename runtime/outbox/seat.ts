@@ -24,8 +24,12 @@ export type SeatEnd =
 export interface SeatHost {
   /** Something waits for its turn. */
   prompt(): void;
-  /** The entry leaves. */
-  leave(entry: Entry, ending: Ending): Promise<void>;
+  /**
+   * The entry leaves.
+   *
+   * @param told - whether a program was told that it waits.
+   */
+  leave(entry: Entry, ending: Ending, told: boolean): Promise<void>;
   /** The call is over; `error` is what its program gets. */
   over(seat: Seat): void;
   /** Runs it while no other process can begin to send; false when that cannot be had within a moment. */
@@ -38,8 +42,8 @@ export class Seat implements Keep {
   readonly stored = true;
   readonly #record: Record;
   readonly #host: SeatHost;
-  /** Whether its program, or an earlier one, was told that it waits. */
-  readonly #told: boolean;
+  /** Whether its program, an earlier one, or that of a repeat was told that it waits. */
+  #told: boolean;
   readonly #end = promised<SeatEnd>();
   #granted = false;
   #gone = false;
@@ -59,6 +63,11 @@ export class Seat implements Keep {
 
   get name(): string {
     return this.#record.entry.name;
+  }
+
+  /** A repeat has ended before the call itself, and its program was told that the command waits. */
+  tellRepeat(): void {
+    this.#told = true;
   }
 
   /** Resolves when the call is over. */
@@ -178,7 +187,7 @@ export class Seat implements Keep {
   }
 
   async #left(ending: Ending): Promise<void> {
-    if (!this.#gone) await this.#host.leave(this.#record.entry, ending);
+    if (!this.#gone) await this.#host.leave(this.#record.entry, ending, this.#told);
     this.#finish({ kind: "left", ending });
   }
 

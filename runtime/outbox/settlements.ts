@@ -38,15 +38,15 @@ export class Settlements {
   readonly #waiters = new Map<string, Waiter[]>();
   readonly #listeners = new Set<(settlement: Settlement) => void>();
 
-  /** @param live - a call under way gives it to its program, and listeners are not told. */
-  tell(settlement: Settlement, live: boolean): void {
+  /** @param known - its program gets it from the call itself, and listeners are not told. */
+  tell(settlement: Settlement, known: boolean): void {
     const { callId } = settlement;
     this.#recent.set(callId, settlement);
     const [oldest] = this.#recent.keys();
     if (this.#recent.size > recentCountMost && oldest !== undefined) this.#recent.delete(oldest);
     for (const { resolve } of this.#waiters.get(callId) ?? []) resolve(settlement);
     this.#waiters.delete(callId);
-    if (live) return;
+    if (known) return;
     for (const listener of [...this.#listeners]) {
       try {
         listener(settlement);

@@ -415,6 +415,41 @@ describe("a repeat of what waits", () => {
     expect(await link.outbox.list()).toEqual([]);
   });
 
+  it("that gets the outcome is not the only one who waited for it: listeners hear it too", async () => {
+    await using world = outboxWorld();
+    const { link, callId } = await withWaiting(world);
+    const heard: string[] = [];
+    link.outbox.onSettled((settlement) => heard.push(`${settlement.callId} ${settlement.kind}`));
+    const call = link.call(merging, { amount: 1n });
+    await world.clock.advance(100);
+    world.http.otherwise = () => world.answers.ok({ total: 1n });
+    world.http.probe = () => world.answers.ok();
+    await world.settled(call);
+    expect(heard).toEqual([`${callId} reply`]);
+  });
+
+  it("that ends before the call that it repeats leaves it in the outbox, and hears how it ended", async () => {
+    await using world = outboxWorld();
+    const link = world.process();
+    const heard: string[] = [];
+    link.outbox.onSettled((settlement) => heard.push(`${settlement.callId} ${settlement.kind}`));
+    world.http.otherwise = () => fault("cut");
+    world.http.probe = () => fault("cut");
+    const abort = new AbortController();
+    const both = { ...merging, outbox: "early" } as const;
+    const call = link.call(both, { amount: 1n }, { signal: abort.signal });
+    const first = call.catch((error: unknown) => error);
+    await world.clock.advance(100);
+    const repeat = await world.failure(link.call(both, { amount: 1n }, { timeoutMs: 1_000 }));
+    expect(repeat.reason).toBe("WAITS_IN_OUTBOX");
+    abort.abort();
+    expect(await world.settled(first)).toMatchObject({ reason: "WAITS_IN_OUTBOX" });
+    world.http.otherwise = () => world.answers.ok({ total: 1n });
+    world.http.probe = () => world.answers.ok();
+    await world.clock.advance(60_000);
+    expect(heard).toEqual([`${repeat.callId ?? ""} reply`]);
+  });
+
   it("that ends without an answer waits as the same one", async () => {
     await using world = outboxWorld();
     const { link, callId } = await withWaiting(world);
