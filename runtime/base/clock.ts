@@ -28,23 +28,43 @@ export interface Timer {
 /** The longest delay that the system's timers take; a longer one would fire at once. */
 const systemDelayMsMost = 2 ** 31 - 1;
 
+/** A class, and not closures: a program may have a hundred thousand of them. */
+class SystemTimer implements Timer {
+  readonly #fn: () => void;
+  readonly #background: boolean;
+  #handle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(delayMs: number, fn: () => void, background: boolean) {
+    this.#fn = fn;
+    this.#background = background;
+    if (delayMs <= systemDelayMsMost) this.#set(fn, Math.max(0, delayMs));
+    else if (delayMs !== Number.POSITIVE_INFINITY) this.#setInParts(performance.now() + delayMs);
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+
+  #setInParts(end: number): void {
+    const leftMs = end - performance.now();
+    if (leftMs <= systemDelayMsMost) this.#set(this.#fn, Math.max(0, leftMs));
+    else this.#set(() => this.#setInParts(end), systemDelayMsMost);
+  }
+
+  #set(fn: () => void, delayMs: number): void {
+    this.#handle = setTimeout(fn, delayMs);
+    // In browsers a handle is a number, and no timer keeps a page alive.
+    if (this.#background && typeof this.#handle === "object") this.#handle.unref();
+  }
+}
+
 /** The system's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   timer(delayMs, fn, options) {
     if (Number.isNaN(delayMs)) throw new RangeError("a timer's delay is NaN: it would never come");
-    const end = performance.now() + delayMs;
-    let handle: ReturnType<typeof setTimeout> | undefined;
-    const wait = (): void => {
-      const leftMs = end - performance.now();
-      const last = leftMs <= systemDelayMsMost;
-      handle = setTimeout(last ? fn : wait, last ? Math.max(0, leftMs) : systemDelayMsMost);
-      // In browsers a handle is a number, and no timer keeps a page alive.
-      if (options?.background === true && typeof handle === "object") handle.unref();
-    };
-    if (delayMs !== Number.POSITIVE_INFINITY) wait();
-    return { cancel: () => clearTimeout(handle) };
+    return new SystemTimer(delayMs, fn, options?.background === true);
   },
 };
 

@@ -60,7 +60,7 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
   #timer: Timer | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #asking: ((alive: boolean) => void)[] = [];
-  readonly #closers = new Set<(cause: Error | undefined) => void>();
+  #closers: ((cause: Error | undefined) => void)[] = [];
   #state: "open" | "closing" | "closed" = "open";
   #cause: Error | undefined;
 
@@ -145,12 +145,10 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
     });
   }
 
-  /** Calls `fn` once when the wire has ended; gives a function that forgets it. `cause` is what went wrong. */
-  onClose(fn: (cause: Error | undefined) => void): () => void {
-    const closer = (cause: Error | undefined): void => fn(cause);
-    if (this.#state === "closed") closer(this.#cause);
-    else this.#closers.add(closer);
-    return () => this.#closers.delete(closer);
+  /** Calls `fn` once when the wire has ended. `cause` is what went wrong. */
+  onClose(fn: (cause: Error | undefined) => void): void {
+    if (this.#state === "closed") fn(this.#cause);
+    else this.#closers.push(fn);
   }
 
   /** Ends it in good order, after what was said. The users hear of it in a turn of its own. */
@@ -208,8 +206,7 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
     this.#cause ??= cause;
     this.#timer?.cancel();
     this.#answered(false);
-    for (const closer of [...this.#closers]) closer(this.#cause);
-    this.#closers.clear();
+    for (const closer of this.#closers.splice(0)) closer(this.#cause);
     this.#handlers.clear();
   }
 

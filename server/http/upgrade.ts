@@ -55,12 +55,16 @@ export function createUpgrade(parts: UpgradeParts): UpgradeListener {
       return;
     }
     sockets.handleUpgrade(request, socket, head, (made: WebSocket) => {
-      made.binaryType = "nodebuffer";
       const from = { header: headersOf(request), address: request.socket.remoteAddress };
-      const sendText = (packet: Uint8Array): void => made.send(packet, { binary: false });
-      parts.accept(webSocketWire(made, parts.clock, sendText), from);
+      parts.accept(wireOf(made, parts.clock), from);
     });
   };
+}
+
+/** Apart from the request, so that no wire keeps its request in memory. */
+function wireOf(socket: WebSocket, clock: Clock): Wire {
+  socket.binaryType = "nodebuffer";
+  return webSocketWire(socket, clock, (packet) => socket.send(packet, { binary: false }));
 }
 
 /** The status that a request for a WebSocket is refused with; undefined: it may have one. */

@@ -69,7 +69,6 @@ export class Wires {
     const { clock } = this.#parts;
     const address = source.address ?? "";
     let state: "silent" | "greeting" | "over" = "silent";
-    let end: ServerEnd | undefined;
     count(this.#greetingByAddress, address, 1);
     const settle = (): void => {
       if (state === "over") return;
@@ -87,20 +86,16 @@ export class Wires {
     };
     const late = (): void => refuse(new ConnectError("no hello came in time", Code.DeadlineExceeded));
     const timer = clock.timer(helloWaitMs, late, { background: true });
-    wire.onClose((cause) => {
-      settle();
-      end?.gone(cause);
-    });
+    wire.onClose(settle);
     wire.onPacket((packet) => {
-      if (end !== undefined) end.receive(packet);
-      else if (state === "greeting") refuse(protocolFault("nothing may be said before the welcome"));
+      if (state === "greeting") refuse(protocolFault("nothing may be said before the welcome"));
       else if (state === "silent") {
         state = "greeting";
         timer.cancel(); // the sign-in has a limit of its own
         this.#greet(packet, source).then((guest) => {
           if (state === "over") return;
           settle();
-          end = this.#welcome(wire, guest);
+          this.#welcome(wire, guest);
         }, refuse);
       }
     });
@@ -150,7 +145,8 @@ export class Wires {
     return guest;
   }
 
-  #welcome(wire: Wire, guest: WireGuest): ServerEnd {
+  /** Lets the wire in. From here on nothing keeps what belongs to its greeting. */
+  #welcome(wire: Wire, guest: WireGuest): void {
     const { clock, log, random, serverHeader, users, connections } = this.#parts;
     const { codec, idleMs, key } = guest;
     const nowMs = Math.floor(clock.now());
@@ -158,6 +154,8 @@ export class Wires {
       firstPacket(welcomeMessage({ server: serverHeader, nowMs, caller: guest.tag, idleMs: streamIdleMs })),
     );
     const end = new ServerEnd({ wire, codec, clock, log, idleMs: streamIdleMs, otherIdleMs: idleMs });
+    wire.onPacket((packet) => end.receive(packet));
+    wire.onClose((cause) => end.gone(cause));
     const open = new OpenWire(end, guest, clock);
     this.#slots.take(open);
     this.#open.add(open);
@@ -173,7 +171,6 @@ export class Wires {
     });
     keepSignedIn(open, connections, this.#parts);
     for (const use of users) use(open);
-    return end;
   }
 
   #after(waitMs: number, fn: () => void): Timer {

@@ -52,12 +52,12 @@ const lookEveryMs = 20;
 /** Lets a wire carry streams of the server's services. */
 export function wireStreams(parts: WireStreamParts): (wire: OpenWire) => void {
   return (wire) => {
-    const streams = new WireStreams(wire, parts);
+    let made: WireStreams | undefined; // most wires carry none
+    const streams = (): WireStreams => (made ??= new WireStreams(wire, parts));
     wire.end.take({
-      follow: (follow) => streams.follow(follow),
-      unfollow: ({ stream }) => streams.unfollow(stream),
+      follow: (follow) => streams().follow(follow),
+      unfollow: ({ stream }) => streams().unfollow(stream),
     });
-    wire.end.onClose(() => streams.close());
   };
 }
 
@@ -93,6 +93,7 @@ class WireStreams {
   constructor(wire: OpenWire, parts: WireStreamParts) {
     this.#wire = wire;
     this.#parts = parts;
+    wire.end.onClose(() => this.#close());
   }
 
   follow(follow: Follow): void {
@@ -121,7 +122,7 @@ class WireStreams {
     this.#end(served, endMessage({ stream: served.number, again: true, afterMs: Math.round(afterMs) }));
   }
 
-  close(): void {
+  #close(): void {
     for (const served of [...this.#open.values()]) this.#forget(served);
     this.#timer?.cancel();
   }
