@@ -18,6 +18,7 @@ const { values, positionals } = parseArgs({
     rows: { type: "string", default: "" },
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "1" },
+    "warm-up": { type: "string", default: "4" },
     json: { type: "string" },
     svg: { type: "string" },
     page: { type: "string" },
@@ -38,7 +39,11 @@ function positive(name: string, text: string): number {
 /** Measures what is wanted, and prints each table as soon as it is there. */
 async function measured(wanted: readonly Workload[], rows: RegExp): Promise<WorkloadResult[]> {
   const rounds = positive("rounds", values.rounds);
-  const options = { seconds: positive("seconds", values.seconds), profiles: values.profile };
+  const options = {
+    seconds: positive("seconds", values.seconds),
+    warmUpSeconds: positive("warm-up", values["warm-up"]),
+    profiles: values.profile,
+  };
   const results: WorkloadResult[] = [];
   for (const workload of wanted) {
     const chosen = workload.rows.filter(({ name }) => rows.test(name));

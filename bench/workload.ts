@@ -24,6 +24,8 @@ export interface WorkloadRow {
 export interface RunOptions {
   /** Seconds of one round. */
   readonly seconds: number;
+  /** Seconds of work before the first round: until then code runs that is not compiled yet, on both sides. */
+  readonly warmUpSeconds: number;
   /** Where profiles of both sides are written; undefined: nowhere. */
   readonly profiles: string | undefined;
 }

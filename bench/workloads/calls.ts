@@ -45,8 +45,8 @@ function row(name: string, peer: string, kind: CallKind, inFlight: number, durab
       };
       return {
         async warmUp() {
-          await run(Math.max(options.seconds, 1), 64);
-          if (inFlight !== 64) await run(options.seconds / 2, inFlight);
+          await run(options.warmUpSeconds, 64);
+          if (inFlight !== 64) await run(options.seconds, inFlight);
         },
         round: () => run(options.seconds, inFlight),
         close: stop,

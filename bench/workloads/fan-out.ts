@@ -3,7 +3,7 @@ import { isForeign } from "../peers.ts";
 import type { WatchKind } from "../sides/client-side.ts";
 import { startPair } from "../sides/pair.ts";
 import type { Figures, Workload, WorkloadRow } from "../workload.ts";
-import { median } from "../report/median.ts";
+import { medianOf } from "./median-of.ts";
 
 const text = "x".repeat(180); // with its frame about 200 bytes
 const changesPerRound = 20;
@@ -40,17 +40,12 @@ function row(watching: Watching, count: number): WorkloadRow {
         };
       };
       let number = 0;
-      const round = async (): Promise<Figures> => {
-        const all: Figures[] = [];
-        while (all.length < changesPerRound) all.push(await change((number += 1)));
-        const names = Object.keys(all[0] ?? {});
-        return Object.fromEntries(
-          names.map((its) => [its, median(all.map((one) => one[its] ?? Number.NaN))]),
-        );
-      };
+      const round = (): Promise<Figures> => medianOf(() => change((number += 1)), changesPerRound);
       return {
         async warmUp() {
-          await round();
+          const endMs = performance.now() + options.warmUpSeconds * 1_000;
+          do await round();
+          while (performance.now() < endMs);
         },
         round,
         close: stop,

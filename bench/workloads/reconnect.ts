@@ -1,7 +1,10 @@
 /** All connections are cut: when all that a client holds is live again, and what that takes in bytes. */
 import { isForeign } from "../peers.ts";
 import { startPair } from "../sides/pair.ts";
+import { medianOf } from "./median-of.ts";
 import type { Figures, Workload, WorkloadRow } from "../workload.ts";
+
+const dropsPerRound = 5;
 
 function row(name: string, peer: string, count: number, changed = false): WorkloadRow {
   return {
@@ -10,7 +13,7 @@ function row(name: string, peer: string, count: number, changed = false): Worklo
     async open(options) {
       const { server, client, stop } = await startPair(peer, options);
       await client.hold(count);
-      const round = async (): Promise<Figures> => {
+      const drop = async (): Promise<Figures> => {
         await new Promise((resolve) => setTimeout(resolve, 50)); // what was sent before is through
         const before = await server.usage();
         const live = client.live();
@@ -27,9 +30,11 @@ function row(name: string, peer: string, count: number, changed = false): Worklo
       };
       return {
         async warmUp() {
-          for (let time = 0; time < 4; time += 1) await round();
+          const endMs = performance.now() + options.warmUpSeconds * 1_000;
+          do await drop();
+          while (performance.now() < endMs);
         },
-        round,
+        round: () => medianOf(drop, dropsPerRound),
         close: stop,
       };
     },
@@ -68,7 +73,7 @@ function queued(name: string, peer: string): WorkloadRow {
     async open(options) {
       const { server, client, stop } = await startPair(peer, options);
       await client.hold(1);
-      const round = async (): Promise<Figures> => {
+      const drop = async (): Promise<Figures> => {
         const live = client.live();
         await server.drop(false);
         const { atMs, inOrder } = await client.write(count);
@@ -78,10 +83,11 @@ function queued(name: string, peer: string): WorkloadRow {
       };
       return {
         async warmUp() {
-          await round();
-          await round();
+          const endMs = performance.now() + options.warmUpSeconds * 1_000;
+          do await drop();
+          while (performance.now() < endMs);
         },
-        round,
+        round: () => medianOf(drop, dropsPerRound),
         close: stop,
       };
     },

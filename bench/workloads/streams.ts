@@ -9,9 +9,9 @@ function row(peer: string): WorkloadRow {
     foreign: isForeign(peer),
     async open(options) {
       const { server, client, stop } = await startPair(peer, options);
-      const run = async (): Promise<Figures> => {
+      const run = async (seconds: number): Promise<Figures> => {
         const before = await server.usage();
-        const its = await client.pour(options.seconds);
+        const its = await client.pour(seconds);
         const after = await server.usage();
         return {
           "items/s": its.count / its.seconds,
@@ -22,9 +22,9 @@ function row(peer: string): WorkloadRow {
       };
       return {
         async warmUp() {
-          await run();
+          await run(options.warmUpSeconds);
         },
-        round: run,
+        round: () => run(options.seconds),
         close: stop,
       };
     },
