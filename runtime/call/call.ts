@@ -165,8 +165,6 @@ class Call<I extends DescMessage, O extends DescMessage> {
       if (begun === undefined) {
         this.#progress = "waiting";
         const elsewhere = await this.#keep?.turn(signal);
-        // While it waited for its turn, its command may have been sent by somebody else.
-        if (this.#tries === 0 && this.#stamp?.maybeSent === true) this.#mayHaveRun = true;
         const { output } = this.#definition.method;
         if (elsewhere !== undefined) return await this.#replied(fromBinary(output, elsewhere));
         await this.#env.gate.pass(signal, this.#tries === 0);
@@ -199,6 +197,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
   /** What the next try goes over, and in whose name. */
   async #ready(signal: AbortSignal): Promise<Pick<BegunCall, "connection" | "token">> {
     this.#progress = "signing-in";
+    await this.#keep?.look();
+    this.#mayHaveRun ||= this.#stamp?.sentElsewhere === true; // by somebody else, while it waited
     const token = await this.#token(signal);
     // Not before the token is there: the one of now may be given up while the call waits for it.
     const connection = this.#env.callConnection(this.#keep?.binary === true ? "binary" : undefined);
@@ -263,6 +263,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
         await this.#env.signIn.refresh(token, signal);
         return;
       case "end":
+        if (end.kind === "unauthenticated") this.#env.signIn.refused = token;
         throw errorOfTry(end, next.outcome, next.reason, this.#callFacts());
     }
   }
@@ -354,7 +355,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
 
   #headers(token: string | undefined, signedIn = false): Headers {
     const headers = tryHeaders(this.#options.headers, this.#env, token, signedIn);
-    this.#stamp?.write(headers, this.#tries, token === undefined, this.#env.tagOf(this.#sender(token)));
+    this.#stamp?.write(headers, token === undefined, this.#env.tagOf(this.#sender(token)));
     return headers;
   }
 

@@ -41,6 +41,8 @@ const failureWaitMs = 1_000;
 const failureWaitMsMost = 60_000;
 
 export class SignIn {
+  /** The token that the server refused last, of a call that had asked for a fresh one already. */
+  refused: string | undefined;
   readonly #source: TokenSource | undefined;
   readonly #clock: Clock;
   readonly #random: Random;

@@ -4,10 +4,10 @@
  * | from | event | to |
  * | --- | --- | --- |
  * | resting, stopped | begin | sending |
- * | sending | done | resting, no failures |
+ * | sending | done | resting, no failures unless paused |
  * | sending | fault | stopped, one failure more |
  * | stopped | wake (its wait is over, the link is up, the program asks) | resting |
- * | any but closed | signed-out | the same, paused: entries wait, calls under way go on |
+ * | any but closed | signed-out | the same, paused, one failure more: entries wait, calls under way go on |
  * | any but closed | signed-in | the same, not paused |
  * | any | close | closed, for good |
  *
@@ -31,7 +31,7 @@ export type SenderState = (
   | { readonly kind: "stopped"; readonly error: unknown }
   | { readonly kind: "closed" }
 ) & {
-  /** Stops since the last success. */
+  /** Stops and pauses since the last success. */
   readonly failures: number;
   readonly pause: Pause | undefined;
 };
@@ -50,7 +50,9 @@ export function nextSenderState(state: SenderState, event: SenderEvent): SenderS
     case "begin":
       return kind === "sending" ? state : { kind: "sending", failures, pause };
     case "done":
-      return kind === "sending" ? { kind: "resting", failures: 0, pause } : state;
+      return kind === "sending"
+        ? { kind: "resting", failures: pause === undefined ? 0 : failures, pause }
+        : state;
     case "fault":
       return kind === "sending"
         ? { kind: "stopped", failures: failures + 1, pause, error: event.error }
@@ -58,7 +60,7 @@ export function nextSenderState(state: SenderState, event: SenderEvent): SenderS
     case "wake":
       return kind === "stopped" ? { kind: "resting", failures, pause } : state;
     case "signed-out":
-      return { ...state, pause: event.pause };
+      return { ...state, failures: failures + 1, pause: event.pause };
     case "signed-in":
       return { ...state, pause: undefined };
     case "close":

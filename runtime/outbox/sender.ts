@@ -5,6 +5,7 @@
  *
  * Source: design "The outbox"; reliability decisions D35-D37.
  */
+import { Code } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import { idleProbeWaitMsMost, outboxLockEveryMs } from "../base/constants.ts";
 import { HoldfastError } from "../base/errors.ts";
@@ -204,7 +205,10 @@ export class Sender {
         this.#options.env.log.error("outbox: the store could not do what was asked", { error });
         this.#move({ kind: "fault", error });
       }
-      if (this.#state.kind !== "stopped") continue;
+      if (this.#state.kind !== "stopped") {
+        void this.#afterPause();
+        continue;
+      }
       // Whoever asked meanwhile would meet the same fault: the wait that follows is for them too.
       this.#again = false;
       this.#afterStop(this.#state.error);
@@ -219,9 +223,28 @@ export class Sender {
     this.#stopError = error;
     this.#tick();
     if (isNoServer(error)) for (const seat of this.#seats.values()) seat.stop(noServerError(error));
-    const mostMs = this.#seats.size > 0 ? env.timing.waitMsMost : idleProbeWaitMsMost;
+    this.#goOnWithin(this.#seats.size > 0 ? env.timing.waitMsMost : idleProbeWaitMsMost);
+  }
+
+  /** The more often it has failed, the later. */
+  #goOnWithin(mostMs: number): void {
+    const { env } = this.#options;
     const waitMs = backoffMs(this.#state.failures, env.timing.firstWaitMs, mostMs, env.random);
     this.#timer = env.clock.timer(waitMs, () => void this.wake(), { background: true });
+  }
+
+  /**
+   * The refused token may have run out while the entry was sent: a source that has another one is not waited for, and
+   * the sending goes on with it after a wait.
+   */
+  async #afterPause(): Promise<void> {
+    const { env } = this.#options;
+    const { pause } = this.#state;
+    if (pause?.token === undefined || !isSignInRefused(pause.error)) return;
+    const signal = AbortSignal.any([env.ending, this.#closing.signal]);
+    const token = await env.signIn.refresh(pause.token, signal).catch(() => pause.token);
+    if (this.#state.pause !== pause || this.#running !== undefined || token === pause.token) return;
+    this.#goOnWithin(idleProbeWaitMsMost);
   }
 
   async #underLock(): Promise<unknown> {
@@ -311,7 +334,9 @@ export class Sender {
 
   async #stays(error: HoldfastError, pauses: boolean): Promise<unknown> {
     if (!pauses) return error;
-    this.#move({ kind: "signed-out", pause: { token: await this.#token(), error } });
+    // Another call may have asked for a fresh one meanwhile, which nobody has refused.
+    const token = isSignInRefused(error) ? this.#options.env.signIn.refused : await this.#token();
+    this.#move({ kind: "signed-out", pause: { token, error } });
     return undefined;
   }
 
@@ -351,6 +376,10 @@ export class Sender {
 
 function isNoServer(error: unknown): error is HoldfastError {
   return error instanceof HoldfastError && error.reason === "NO_SERVER";
+}
+
+function isSignInRefused({ code, reason }: HoldfastError): boolean {
+  return code === Code.Unauthenticated && reason !== "SIGN_IN_GONE";
 }
 
 /** A wait for another process keeps a program alive only where that program waits for it too. */

@@ -52,6 +52,79 @@ it("an entry of which only its sign-in was refused is sent under the next one", 
   expect(ended).toEqual(["reply"]);
 });
 
+/** A link whose tokens count for 5 s of the server's time, with a command that waits. */
+async function withShortTokens(world: ReturnType<typeof outboxWorld>, refuseAll: () => boolean) {
+  const { clock } = world;
+  let asked = 0;
+  const link = world.process({
+    token: () => {
+      asked += 1;
+      return `token-${clock.monotonic()}`;
+    },
+  });
+  const ended: string[] = [];
+  link.outbox.onSettled(({ kind }) => ended.push(kind));
+  world.http.otherwise = () => fault("connect-refused", false);
+  world.http.probe = () => fault("connect-refused", false);
+  expect(await world.failure(link.call(late, {}))).toMatchObject({ outcome: "in-outbox" });
+  world.http.probe = () => world.answers.ok();
+  world.http.otherwise = ({ header }) => {
+    const madeAt = Number(header.get("authorization")?.slice("Bearer token-".length));
+    return refuseAll() || clock.monotonic() - madeAt > 5_000
+      ? world.answers.error(Code.Unauthenticated, { mark: "none" })
+      : world.answers.error(Code.Unavailable);
+  };
+  return { link, ended, asked: () => asked };
+}
+
+it("an entry whose token runs out twice in one sending is sent with the next token by itself", async () => {
+  await using world = outboxWorld();
+  const { ended } = await withShortTokens(world, () => false);
+  // Each sending lasts so long that two tokens run out in it.
+  await world.clock.advance(45_000);
+  expect(ended).toEqual([]);
+  const { otherwise } = world.http;
+  world.http.otherwise = (seen) => {
+    const step = otherwise(seen);
+    const refused = step.kind === "answer" && step.response.status === 401;
+    return refused ? step : world.answers.ok();
+  };
+  await world.clock.advance(60_000);
+  expect(ended).toEqual(["reply"]);
+});
+
+it("an entry that no token lets in is sent more and more seldom", async () => {
+  await using world = outboxWorld();
+  const { ended, asked } = await withShortTokens(world, () => true);
+  await world.clock.advance(600_000);
+  const before = { sent: world.http.requests.length, asked: asked() };
+  await world.clock.advance(600_000);
+  // Two tries of a sending each half a minute at most, with a token each.
+  expect(world.http.requests.length - before.sent).toBeLessThanOrEqual(60);
+  expect(asked() - before.asked).toBeLessThanOrEqual(60);
+  expect(ended).toEqual([]);
+});
+
+it("a token source that has no other token than the refused one is asked once", async () => {
+  await using world = outboxWorld();
+  world.http.otherwise = () => fault("connect-refused", false);
+  world.http.probe = () => fault("connect-refused", false);
+  let asked = 0;
+  const link = world.process({
+    token: () => {
+      asked += 1;
+      return "one";
+    },
+  });
+  await world.failure(link.call(late, {}));
+  world.http.probe = () => world.answers.ok();
+  world.http.otherwise = () => world.answers.error(Code.Unauthenticated, { mark: "none" });
+  await world.clock.advance(60_000);
+  const before = asked;
+  await world.clock.advance(600_000);
+  expect(asked).toBe(before);
+});
+
 it("what another process has sent of one's own keeps its first sending and its caller", async () => {
   await using world = outboxWorld();
   world.http.otherwise = () => fault("connect-refused", false);
