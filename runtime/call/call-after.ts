@@ -55,6 +55,10 @@ class KeepInTurn implements Keep {
     return this.#keep.turn(signal);
   }
 
+  look(): Promise<void> {
+    return this.#keep.look();
+  }
+
   sending(tag: string | undefined): Promise<void> {
     return this.#keep.sending(tag);
   }

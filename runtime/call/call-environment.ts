@@ -66,6 +66,8 @@ export interface CallEnvironment extends StampOptions {
   heard(header: Headers, sender: string | undefined): void;
   /** A sender's caller tag, where an answer has it without headers. */
   named(tag: string, sender: string | undefined): void;
+  /** Asks the server for its time, which may fail. Never rejects. */
+  askTime(): Promise<void>;
   /** How a try ended, for the link's state. */
   tryEnded(end: TryEnd, nextTryInMs: number | undefined): void;
   /** The server answered, outside a try of `call.ts`. */

@@ -58,7 +58,7 @@ export interface LanePosition {
   readonly seq: number;
   /** All numbers up to this one have their outcome in the client's hands. Below `seq`. */
   readonly settled: number;
-  /** Which try this is: 1, 2, 3 … For logs. */
+  /** Which try this is: 1, 2, 3 … Above 1: it may have been sent before. */
   readonly tries: number;
   /** When the call was first sent: by the server's clock, or how long ago where the client knows no such time. */
   readonly firstSent: { readonly serverMs: number } | { readonly agoMs: number };

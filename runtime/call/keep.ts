@@ -26,6 +26,8 @@ export interface Keep {
    * that keeps the outbox from its server for good.
    */
   turn(signal: AbortSignal): Promise<Uint8Array | undefined>;
+  /** After all waiting for a try: whether somebody else has sent the command meanwhile, which its stamp says then. */
+  look(): Promise<void>;
   /** A try is about to be sent in the name of this caller. Resolves when that is written down. */
   sending(tag: string | undefined): Promise<void>;
   /** No try of it has left so far. */

@@ -11,7 +11,7 @@ function world() {
   const process = simulatedProcess(clock);
   const ticket = new Ticket(process.clock);
   const stamp = new Stamp("call", { clock: process.clock, lane, ticket, anonymous: "secret" });
-  return { clock, process, ticket, send: () => stamp.fields(1, false, undefined).firstSent };
+  return { clock, process, ticket, send: () => stamp.fields(false, undefined).firstSent };
 }
 
 describe("when a call was first sent", () => {
@@ -36,11 +36,50 @@ describe("when a call was first sent", () => {
     expect(send()).toEqual({ serverMs: sentAtMs });
   });
 
-  it("counts by the monotonic clock when the wall clock is set back", async () => {
+  it("counts by the monotonic clock when the wall clock is set back a little", async () => {
     const { clock, process, send } = world();
     send();
     await clock.advance(5_000);
-    process.jumpWall(-3_600_000);
+    process.jumpWall(-2_000);
     expect(send()).toEqual({ agoMs: 5_000 });
+  });
+
+  it("is as long ago as can be when the wall clock was set back, since the machine may have slept", async () => {
+    const { clock, process, ticket, send } = world();
+    send();
+    process.sleep();
+    await clock.advance(60_000);
+    process.wake();
+    process.jumpWall(-3_600_000);
+    expect(send()).toEqual({ agoMs: process.clock.now() });
+    ticket.learn(String(clock.now()));
+    process.jumpWall(3_600_000);
+    expect(send()).toEqual({ agoMs: process.clock.now() });
+  });
+
+  it("stays what it was where the server's time was known before the wall clock was set back", async () => {
+    const { clock, process, ticket, send } = world();
+    ticket.learn(String(clock.now()));
+    const sentAtMs = clock.now();
+    send();
+    process.jumpWall(-3_600_000);
+    expect(send()).toEqual({ serverMs: sentAtMs });
+  });
+
+  it("is as long ago as can be for a later process whose wall clock is behind", async () => {
+    const { clock, process, ticket } = world();
+    const firstSent = { wallMs: clock.now() + 1, serverMs: undefined };
+    const memory = {
+      callId: "call",
+      lane: "lane",
+      seq: 1,
+      anonymous: "secret",
+      tag: undefined,
+      tries: 0,
+      firstSent,
+    };
+    const stamp = Stamp.resume(memory, { clock: process.clock, ticket });
+    expect(stamp.fields(false, undefined)).toMatchObject({ tries: 2, firstSent: { agoMs: clock.now() } });
+    expect(stamp.memory().firstSent).toEqual({ wallMs: 0, serverMs: undefined });
   });
 });

@@ -5,6 +5,7 @@
  * Source: design "Commands run once"; reliability decisions D1, D3, D7, D9.
  */
 import type { Clock } from "../base/clock.ts";
+import { ticketMarginMs } from "../base/constants.ts";
 import { formatCallHeader, headerNames, type LanePosition, surely } from "./headers.ts";
 import type { Lane } from "./lane.ts";
 import { firstPerson, type SignIn } from "./sign-in.ts";
@@ -36,7 +37,7 @@ export interface StampMemory {
   readonly seq: number;
   readonly anonymous: string;
   readonly tag: string | undefined;
-  /** Tries so far. */
+  /** Tries so far that may have left. */
   readonly tries: number;
   /** Undefined: no byte of it has left. Wall time in ms, and the server's where it was known. */
   readonly firstSent: { readonly wallMs: number; readonly serverMs: number | undefined } | undefined;
@@ -47,6 +48,9 @@ interface First {
   readonly at: number;
   readonly wallMs: number;
 }
+
+/** The wall time of a first sending of which nobody knows when it was: a server takes it for forgotten. */
+const unknownMs = 0;
 
 export class Stamp {
   readonly callId: string;
@@ -59,7 +63,8 @@ export class Stamp {
   #person: number = firstPerson;
   /** Whether a try has been written since it was last known that none has left. */
   #written = false;
-  #triesBefore = 0;
+  #elsewhere = false;
+  /** Tries of it that may have left. */
   #tries = 0;
 
   constructor(callId: string, options: StampOptions) {
@@ -83,16 +88,18 @@ export class Stamp {
   adopt({ firstSent, tag, tries }: Pick<StampMemory, "firstSent" | "tag" | "tries">): void {
     if (firstSent !== undefined) {
       const { clock } = this.#options;
-      // Only the wall clock spans two processes. One that was set back makes the call no younger than now.
-      const agoMs = Math.max(0, clock.now() - firstSent.wallMs);
-      this.#first = { at: clock.monotonic() - agoMs, wallMs: firstSent.wallMs };
+      // Only the wall clock spans two processes.
+      const wallMs = firstSent.wallMs > clock.now() ? unknownMs : firstSent.wallMs;
+      this.#first = { at: clock.monotonic() - (clock.now() - wallMs), wallMs };
       this.#firstServerMs = firstSent.serverMs;
       this.#tag = tag;
       // Another process has sent it, as whoever was signed in when this one began.
       this.#person = firstPerson;
       this.#written = true;
+      this.#elsewhere = true;
+      // One may have left before it was counted.
+      this.#tries = Math.max(this.#tries, tries, 1);
     }
-    this.#triesBefore = tries;
   }
 
   /** What a try of it that is not signed in tells its caller by. */
@@ -103,6 +110,19 @@ export class Stamp {
   /** Whether bytes of it may have left. */
   get maybeSent(): boolean {
     return this.#first !== undefined;
+  }
+
+  /** Whether another process may have sent it. */
+  get sentElsewhere(): boolean {
+    return this.#elsewhere;
+  }
+
+  /**
+   * Whether its next try would tell no more than how old it is. A server that does not know the call asks for its first
+   * sending then, so it is better to know the server's time before.
+   */
+  get lacksTime(): boolean {
+    return this.#first !== undefined && "agoMs" in this.#firstSent(this.#first);
   }
 
   /**
@@ -116,18 +136,16 @@ export class Stamp {
   /** What a later process needs. Takes the call's number in the lane, if it has none yet. */
   memory(): StampMemory {
     const { lane, anonymous } = this.#options;
-    const first = this.#first;
+    const when = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);
+    const serverMs = "serverMs" in when ? when.serverMs : undefined;
     return {
       callId: this.callId,
       lane: lane.id,
       seq: this.#number(),
       anonymous,
       tag: this.#tag,
-      tries: this.#triesBefore + this.#tries,
-      firstSent:
-        first === undefined
-          ? undefined
-          : { wallMs: first.wallMs, serverMs: this.#serverMs(this.#agoMs(first)) },
+      tries: this.#tries,
+      firstSent: this.#first === undefined ? undefined : { wallMs: this.#first.wallMs, serverMs },
     };
   }
 
@@ -153,11 +171,12 @@ export class Stamp {
     this.#firstServerMs = undefined;
     this.#tag = undefined;
     this.#written = false;
+    this.#tries = 0;
   }
 
   /** Writes the headers of one try. */
-  write(headers: Headers, tries: number, anonymous: boolean, tag: string | undefined): void {
-    const { callId, expectedCaller, anon, ...lane } = this.fields(tries, anonymous, tag);
+  write(headers: Headers, anonymous: boolean, tag: string | undefined): void {
+    const { callId, expectedCaller, anon, ...lane } = this.fields(anonymous, tag);
     if (expectedCaller !== undefined) headers.set(headerNames.for, expectedCaller);
     headers.set(headerNames.call, formatCallHeader({ id: callId, lane }));
     if (anon === undefined) return;
@@ -167,21 +186,19 @@ export class Stamp {
   }
 
   /** What one try says. The first one takes the number in the lane. */
-  fields(tries: number, anonymous: boolean, tag: string | undefined): StampFields {
+  fields(anonymous: boolean, tag: string | undefined): StampFields {
     const { lane } = this.#options;
     const expectedCaller = this.#written ? this.#expected : undefined;
     this.sending(tag);
     this.#written = true;
-    const agoMs = this.#first === undefined ? 0 : this.#agoMs(this.#first);
-    this.#tries = tries;
-    const serverMs = this.#serverMs(agoMs);
-    const firstSent = serverMs === undefined ? { agoMs } : { serverMs };
+    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);
+    this.#tries += 1;
     return {
       callId: this.callId,
       lane: lane.id,
       seq: this.#number(),
       settled: lane.settled,
-      tries: this.#triesBefore + tries,
+      tries: this.#tries,
       firstSent,
       expectedCaller,
       anon: anonymous ? this.#options.anonymous : undefined,
@@ -213,19 +230,30 @@ export class Stamp {
     return this.#seq;
   }
 
-  /**
-   * Ms since the first sending. The monotonic clock stands still while a machine sleeps, and the wall clock may be set
-   * back: the one that says more is believed, so that an old copy never passes for a fresh one.
-   */
-  #agoMs({ at, wallMs }: First): number {
-    const { clock } = this.#options;
-    return Math.max(clock.monotonic() - at, clock.now() - wallMs);
+  /** In the server's time as soon as that is known, and from then on the same in every try. */
+  #firstSent(first: First): LanePosition["firstSent"] {
+    const { clock, ticket } = this.#options;
+    if (this.#firstServerMs === undefined) {
+      const agoMs = this.#agoMs(first);
+      const isKnown = this.#first?.wallMs !== unknownMs;
+      const serverMs = isKnown ? ticket.serverMsAt(clock.monotonic() - agoMs) : undefined;
+      if (serverMs === undefined) return { agoMs };
+      this.#firstServerMs = serverMs;
+    }
+    return { serverMs: this.#firstServerMs };
   }
 
-  /** Fixed once it is known, since every try must say the same. */
-  #serverMs(agoMs: number): number | undefined {
-    const { clock, ticket } = this.#options;
-    this.#firstServerMs ??= ticket.serverMsAt(clock.monotonic() - agoMs);
-    return this.#firstServerMs;
+  /**
+   * Ms since the first sending. The monotonic clock stands still while a machine sleeps, and the wall clock may be set:
+   * the one that says more is believed, so that an old copy never passes for a fresh one. Where the wall clock was set
+   * back, nobody knows for how long the machine slept, and the call is as old as can be: since 1970.
+   */
+  #agoMs(first: First): number {
+    const { clock } = this.#options;
+    const wallAgoMs = clock.now() - first.wallMs;
+    const agoMs = clock.monotonic() - first.at;
+    if (wallAgoMs >= agoMs - ticketMarginMs) return Math.max(agoMs, wallAgoMs);
+    this.#first = { ...first, wallMs: unknownMs };
+    return clock.now() - unknownMs;
   }
 }

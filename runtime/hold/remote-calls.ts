@@ -150,7 +150,7 @@ export class RemoteCalls {
     const headers = headersOf(call.options.headers);
     // Nothing of it goes wrong from here on.
     const stamp = call.callId === undefined ? undefined : this.#parts.stampOf(call);
-    const fields = stamp?.fields(call.tries + sending.faults, anonymous, tag === "" ? undefined : tag);
+    const fields = stamp?.fields(anonymous, tag === "" ? undefined : tag);
     sending.id = numbers.send(
       {
         $typeName: "holdfast.link.v1.Call",

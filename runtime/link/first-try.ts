@@ -172,7 +172,7 @@ class FirstTry implements Waiter, BegunWireTry {
     const { definition, request, stamp } = this.#sending;
     const tag = this.#env.tagOf(this.#sender);
     // Its secret is the one that hello told.
-    const fields = stamp?.fields(1, false, tag);
+    const fields = stamp?.fields(false, tag);
     const one = {
       method: definition.method,
       request,

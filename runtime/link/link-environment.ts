@@ -219,6 +219,10 @@ export class LinkEnvironment implements CallEnvironment {
     if (tag !== null) this.named(tag, sender);
   }
 
+  async askTime(): Promise<void> {
+    await this.#probe();
+  }
+
   named(tag: string, sender: string | undefined): void {
     const known = this.#tag;
     if (known === undefined || known.tag !== tag || known.sender !== sender) this.#tag = { sender, tag };

@@ -30,13 +30,19 @@ export class Record {
     return this.#shelf.has(this.#entry.name);
   }
 
-  /** Before the first try: the entry may have been sent by another process, or on nobody's behalf, meanwhile. */
-  async lookBeforeSending(): Promise<void> {
+  /**
+   * See `Keep.look`: another process may have sent the entry, or somebody on nobody's behalf. One that is gone was sent
+   * by whoever has taken it out, and not before it was made.
+   */
+  async look(): Promise<void> {
     if (this.stamp.maybeSent) return;
     const entry = await this.#shelf.read(this.#entry.name).catch((cause: unknown) => {
       throw cannotWrite(cause, this.stamp.callId);
     });
-    if (entry?.stamp.firstSent !== undefined) this.stamp.adopt(entry.stamp);
+    const { stamp, madeAtMs } = this.#entry;
+    if (entry === undefined)
+      this.stamp.adopt({ ...stamp, firstSent: { wallMs: madeAtMs, serverMs: undefined } });
+    else if (entry.stamp.firstSent !== undefined) this.stamp.adopt(entry.stamp);
   }
 
   /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */

@@ -58,6 +58,10 @@ export class Repeat implements Keep {
     throw ending.error;
   }
 
+  async look(): Promise<void> {
+    await this.#seat?.look();
+  }
+
   async sending(tag: string | undefined): Promise<void> {
     await this.#seat?.sending(tag);
   }

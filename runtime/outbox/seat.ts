@@ -107,10 +107,7 @@ export class Seat implements Keep {
   async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
     this.#stop = undefined;
     for (;;) {
-      if (this.#granted) {
-        await this.#record.lookBeforeSending();
-        return undefined;
-      }
+      if (this.#granted) return undefined;
       const ending = this.#word();
       if (ending?.kind === "reply") return ending.reply;
       if (ending !== undefined) throw ending.error;
@@ -124,6 +121,10 @@ export class Seat implements Keep {
   /** Why it need not wait for its turn. */
   #word(): Ending | undefined {
     return this.#elsewhere ?? (this.#stop === undefined ? undefined : failure(this.#stop));
+  }
+
+  look(): Promise<void> {
+    return this.#record.look();
   }
 
   sending(tag: string | undefined): Promise<void> {

@@ -13,6 +13,7 @@ import {
 } from "@bufbuild/protobuf";
 import { tryBeyondHandlerMs } from "../base/constants.ts";
 import { HoldfastError } from "../base/errors.ts";
+import { untilAborted } from "../base/signals.ts";
 import { sendKept } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import { headerNames } from "../call/headers.ts";
@@ -61,7 +62,7 @@ export async function deliver(delivery: Delivery, signal: AbortSignal): Promise<
       env,
       definition,
       parcel.request,
-      keepFor(record, parcel.raw, signal),
+      keepFor(delivery, parcel.raw, signal),
       options,
     );
     return { kind: "left", ending: { kind: "reply", reply: toBinary(parcel.method.output, reply) } };
@@ -110,7 +111,7 @@ function messageOf(input: DescMessage, entry: Entry): MessageShape<DescMessage> 
 }
 
 /** The sender has the turn already; what happens at the end is its business. */
-function keepFor(record: Record, binary: boolean, signal: AbortSignal): Keep {
+function keepFor({ env, record }: Delivery, binary: boolean, signal: AbortSignal): Keep {
   return {
     stamp: record.stamp,
     stored: true,
@@ -118,6 +119,10 @@ function keepFor(record: Record, binary: boolean, signal: AbortSignal): Keep {
     turn: async () => {
       signal.throwIfAborted();
       return undefined;
+    },
+    look: async () => {
+      await record.look();
+      if (record.stamp.lacksTime) await untilAborted(env.askTime(), signal);
     },
     sending: (tag) => record.sending(tag),
     notSent: () => record.notSent(),

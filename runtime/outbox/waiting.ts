@@ -38,6 +38,9 @@ export class Waiting implements Keep {
     this.#passed = true;
   }
 
+  /** It is in nobody's hands but this call's. */
+  async look(): Promise<void> {}
+
   async sending(tag: string | undefined): Promise<void> {
     this.stamp?.sending(tag);
   }

@@ -171,6 +171,15 @@ describe("what a try meets", () => {
     expect(texts[2]).toContain("has forgotten");
   });
 
+  it("asks when a call was first sent that says only how old it is, unless it knows the call or its age is enough", () => {
+    const aged = true;
+    expect(meet({ ...tries.fresh, aged }, states.absent)).toEqual({ kind: "ask" });
+    expect(meet({ ...tries.fresh, aged }, states.full)).toEqual({ kind: "ask" });
+    expect(meet({ ...tries.fresh, aged }, states.kept)).toMatchObject({ kind: "repeat" });
+    expect(meet({ ...tries.fresh, aged }, states.running)).toMatchObject({ kind: "join" });
+    expect(meet({ ...tries.beforeFence, aged }, states.absent)).toMatchObject({ reason: "CALL_FORGOTTEN" });
+  });
+
   it("runs a call again that began and whose end nobody knows, where its handler may", () => {
     expect(meet({ ...tries.plain, rerun: true }, states.started)).toEqual({ kind: "rerun", skipped: false });
     expect(meet({ ...tries.plain, rerun: true }, states.kept)).toMatchObject({ kind: "repeat" });

@@ -34,6 +34,11 @@ export interface TryFacts {
   readonly seq: number | undefined;
   /** Server time in ms of the call's first sending; undefined for a plain client. */
   readonly firstSentMs: number | undefined;
+  /**
+   * Whether it says of a call that may have been sent before how old it is, in place of when that was: time that passed
+   * on the way makes such a call younger than it is. Absent: false.
+   */
+  readonly aged?: boolean;
   /** Whether the handler may run again after a run of which nobody knows how it ended. Absent: false. */
   readonly rerun?: boolean;
 }
@@ -45,6 +50,8 @@ export type Verdict =
   | { readonly kind: "rerun"; readonly skipped: boolean }
   | { readonly kind: "join"; readonly skipped: boolean }
   | { readonly kind: "repeat"; readonly entry: Entry; readonly skipped: boolean }
+  /** Whether the call was forgotten cannot be told by its age: its client must say when it was first sent. */
+  | { readonly kind: "ask" }
   | { readonly kind: "refuse"; readonly reason: "CALL_ID_REUSED" | "CALL_STALE" | "OUTCOME_UNKNOWN" }
   | { readonly kind: "refuse"; readonly reason: "CALL_FORGOTTEN"; readonly what: string }
   | { readonly kind: "refuse"; readonly reason: "JOURNAL_FULL"; readonly retryMs: number };
@@ -69,6 +76,7 @@ export function meet(facts: TryFacts, state: KeyState): Verdict {
       }
       const forgotten = facts.firstSentMs === undefined ? undefined : whyForgotten(facts.firstSentMs, state);
       if (forgotten !== undefined) return { kind: "refuse", reason: "CALL_FORGOTTEN", what: forgotten };
+      if (facts.aged === true) return { kind: "ask" };
       if (state.fullForMs !== undefined) {
         return { kind: "refuse", reason: "JOURNAL_FULL", retryMs: state.fullForMs };
       }
@@ -98,4 +106,9 @@ function whyForgotten(firstSentMs: number, state: Standing): string | undefined 
 /** The server time of a call's first sending, in ms. An age counts from the arrival of the try that says it. */
 export function firstSentMsOf(firstSent: LanePosition["firstSent"], arrivedAtMs: number): number {
   return "serverMs" in firstSent ? firstSent.serverMs : arrivedAtMs - firstSent.agoMs;
+}
+
+/** See {@link TryFacts.aged}. */
+export function isAged({ tries, firstSent }: LanePosition): boolean {
+  return tries > 1 && "agoMs" in firstSent;
 }

@@ -244,6 +244,18 @@ describe("a place in a lane", () => {
     expect(said(await journal.run(attempt("a", { lane }), replies(1)))).toBe("ran 1");
   });
 
+  it("told as an age by a later try runs nothing: it is asked for", async () => {
+    const { journal, clock } = setUp();
+    const lane = { ...seat(1, 0, { agoMs: 10 }), tries: 2 };
+    await clock.advance(60_000);
+    const asked = await journal.run(attempt("a", { lane }), never);
+    expect(said(asked)).toMatch(/^later Aborted/);
+    expect(retryDelayMs(errorOf(asked))).toBe(0);
+    const told = { ...lane, firstSent: { serverMs: clock.now() - 10 } };
+    expect(said(await journal.run(attempt("a", { lane: told }), replies(1)))).toBe("ran 1");
+    expect(said(await journal.run(attempt("a", { lane }), never))).toBe("ran 1 again");
+  });
+
   it("does not matter to a plain client", async () => {
     const { journal } = setUp();
     expect(said(await journal.run(attempt("a"), replies(1)))).toBe("ran 1");

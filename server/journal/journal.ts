@@ -20,11 +20,11 @@ import { type Log, shortId } from "../../runtime/base/log.ts";
 import type { Soon } from "../../runtime/base/soon.ts";
 import { type Claim, type Found, type Store, type StoreAtOnce, StoreError } from "../store/store.ts";
 import type { Answer, Attempt, Journal, Work } from "./answer.ts";
-import { firstSentMsOf, meet, type TryFacts, type Verdict } from "./entry.ts";
+import { firstSentMsOf, isAged, meet, type TryFacts, type Verdict } from "./entry.ts";
 import { fingerprint, methodName } from "./fingerprint.ts";
 import { Keeping, told } from "./keeping.ts";
 import { answerOf, type Ending } from "./outcome.ts";
-import { fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
+import { ageUnknown, fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
 import { RunEffects, type RunEffectsParts } from "./run-effects.ts";
 import type { MakeAnswer, Run } from "./run.ts";
 import { Runs } from "./runs.ts";
@@ -133,6 +133,7 @@ class StoredJournal implements Journal {
       },
       seq: call.lane?.seq,
       rerun: attempt.rerun === true,
+      aged: call.lane !== undefined && isAged(call.lane),
       firstSentMs: call.lane === undefined ? undefined : firstSentMsOf(call.lane.firstSent, arrivedAtMs),
     };
     return this.#arrive(arrival);
@@ -230,6 +231,8 @@ class StoredJournal implements Journal {
         return joined?.wait(false, waiting) ?? inProgress();
       case "repeat":
         return answerOf(definition, verdict.entry.outcome, true);
+      case "ask":
+        return ageUnknown();
       case "refuse":
         if (verdict.reason === "JOURNAL_FULL") return journalFull(verdict.retryMs);
         return refusal(verdict.reason, "what" in verdict ? verdict.what : undefined);

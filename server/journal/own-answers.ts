@@ -35,6 +35,16 @@ export function fault(error: ConnectError): Answer {
   return { mark: "later", repeat: false, result: { error } };
 }
 
+/** The client learns the server's time from this very answer, and says in its next try when the call was first sent. */
+export function ageUnknown(): Answer {
+  const text =
+    "the server does not know this call, and its age alone does not say whether it was forgotten. Try again with " +
+    "f, the first sending by the time in holdfast-now.";
+  const error = new ConnectError(text, Code.Aborted);
+  error.details = [retryDetail(0)];
+  return fault(error);
+}
+
 /** The store did not do what was asked. Whether a write of it stands is found out by the next try. */
 export function unavailable(): Answer {
   const text = "the journal's store did not answer. Try again with the same call ID.";

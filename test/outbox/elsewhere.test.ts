@@ -1,7 +1,7 @@
 /** A call whose entry another process sends: what it says of itself at its end is true all the same. */
 import { expect, it, onTestFinished } from "vitest";
 import { positionOf } from "../support/call-world.ts";
-import { early, outboxWorld, type OutboxWorld } from "./outbox-world.ts";
+import { early, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
 import { sleep } from "../../runtime/base/clock.ts";
@@ -114,4 +114,49 @@ it("one that is aborted in the moment in which another process begins to send it
   const error = await world.failure(b1);
   expect(error).toMatchObject({ reason: "ABORTED", outcome: "unknown" });
   await world.clock.advance(5_000);
+});
+
+it("one that another process has sent and taken out, while this one waited for the server, is as old as its entry", async () => {
+  const world = outboxWorld(withoutLock(memoryOutbox()));
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  http.probe = () => fault("connect-failed");
+  const later = world.process();
+  const madeAtMs = clock.now();
+  http.next(fault("connect-failed"), fault("connect-failed"));
+  const first = world.process().call(early, { text: "a" });
+  first.catch(() => undefined);
+  await clock.advance();
+  const sending = later.outbox.send(); // believes to have the lock, and waits for the server
+  sending.catch(() => undefined);
+  await clock.advance(3_000);
+  http.probe = () => answers.ok();
+  await world.settled(first);
+  await clock.advance(60_000);
+  const { firstSent } = positionOf(http.requests.filter(({ rpc }) => rpc === "Add").at(-1));
+  // The last one knows nothing of the one that has arrived.
+  expect(http.requests).toHaveLength(4);
+  expect("serverMs" in firstSent ? firstSent.serverMs : Infinity).toBeLessThanOrEqual(madeAtMs);
+});
+
+it("one of which a process knows no more than its age asks for the server's time before it is sent", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http } = world;
+  const sentAtMs = clock.now();
+  http.next(fault("cut"));
+  http.probe = () => fault("cut");
+  const first = world.process();
+  const call = first.call(early, { text: "a" });
+  call.catch(() => undefined);
+  await clock.advance(1_000);
+  const closing = first.close();
+  await clock.advance(3_000);
+  await closing;
+  http.probe = () => world.answers.ok();
+  const later = world.process();
+  await world.settled(later.outbox.send());
+  const [, again] = http.requests.map(positionOf);
+  expect(again?.tries).toBe(2);
+  expect(again?.firstSent).toEqual({ serverMs: sentAtMs });
 });

@@ -90,13 +90,13 @@ export class World {
     );
   }
 
-  /** A memory store's own gap: what tells its age alone must not be late where calls may be forgotten. */
+  /** A memory store's own gap: a first try that tells its age alone must not be late where calls may be forgotten. */
   #fateOf(request: Parameters<typeof drawFate>[1]): ReturnType<typeof drawFate> {
     const fate = drawFate(this.plan.seed, request, this.plan.rates);
     const { twinMs, ...rest } = fate;
     if (twinMs === undefined || this.plan.store === "durable") return fate;
     const call = request.header.get("holdfast-call") ?? "";
-    return /;f=\d+$/.test(call) ? fate : rest;
+    return /;t=1;a=\d+$/.test(call) ? rest : fate;
   }
 
   /** A connection may live longer than what goes wrong, which is asked for at each packet: what is left is spared. */

@@ -77,8 +77,8 @@ export const client: readonly Breakage[] = [
   {
     name: "each try has an ID of its own",
     file: "runtime/call/stamp.ts",
-    from: "    this.#tries = tries;\n",
-    to: "    this.#tries = tries;\n    if (tries > 2) return { ...this.fields(1, anonymous, tag), callId: `${this.callId.slice(0, 20)}0${tries % 10}` };\n",
+    from: "    this.#tries += 1;\n",
+    to: "    this.#tries += 1;\n    if (this.#tries === 3) return { ...this.fields(anonymous, tag), callId: `${this.callId.slice(0, 20)}03` };\n",
   },
   {
     name: "a budget is twice as long",

@@ -141,14 +141,28 @@ export const fences: readonly Breakage[] = [
   {
     name: "each try says anew when its call was first sent",
     file: "runtime/call/stamp.ts",
-    from: "    const agoMs = this.#first === undefined ? 0 : this.#agoMs(this.#first);",
-    to: "    const agoMs = 0;\n    this.#firstServerMs = undefined;",
+    from: "    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);",
+    to: "    this.#firstServerMs = undefined;\n    this.#first = undefined;\n    this.sending(tag);\n    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);",
   },
   {
     name: "the time that a machine slept does not count",
     file: "runtime/call/stamp.ts",
-    from: "    return Math.max(clock.monotonic() - at, clock.now() - wallMs);",
-    to: "    wallMs satisfies number;\n    return clock.monotonic() - at;",
+    from: "    if (wallAgoMs >= agoMs - ticketMarginMs) return Math.max(agoMs, wallAgoMs);",
+    to: "    if (wallAgoMs >= agoMs - ticketMarginMs) return agoMs;",
+  },
+  {
+    name: "a machine whose clock was set back has not slept",
+    file: "runtime/call/stamp.ts",
+    from: "    this.#first = { ...first, wallMs: unknownMs };\n    return clock.now() - unknownMs;",
+    to: "    return agoMs;",
+    where: all(memory, incident("sleep"), incident("jumpClient")),
+  },
+  {
+    name: "a repeat may tell its age alone",
+    file: "server/journal/entry.ts",
+    from: '      if (facts.aged === true) return { kind: "ask" };\n',
+    to: "",
+    where: all(memory, incident("pauseServer")),
   },
   {
     name: "a call that may have left counts as not sent",
