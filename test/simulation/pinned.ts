@@ -16,4 +16,9 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 370, found: "a wire that ends in the moment in which it opens is the last one" },
   { seed: 611, found: "a call of before its machine slept passes for one of after it, and runs again" },
   { seed: 956, found: "an entry is sent on nobody's behalf while its call writes it" },
+  { seed: 890, found: "a repeat that tells its age alone lies at a server, passes for a fresh one, and runs again" },
+  { seed: 2869, found: "a machine slept, its clock was set back, and a repeat passes for a fresh one" },
+  { seed: 2782, found: "an entry that another process has sent and taken out is sent as if nobody had" },
+  { seed: 3780, found: "a late command that is sent at most once begins, although its client has settled it" },
+  { seed: 5411, found: "what was in store for an open WebSocket happens after everything was healed" },
 ];
