@@ -28,7 +28,8 @@ export class Source<T> implements Watchable<T> {
   #closed = false;
   #dropWaiting = false;
   readonly #subscribers = new Set<(value: T) => void>();
-  readonly #closers = new Set<() => void>();
+  /** Of the loops; most values have none. */
+  #closers: Set<() => void> | undefined;
   /** Changes that a subscriber made while another change is being told: theirs is the next turn. */
   readonly #untold: T[] = [];
   #telling = false;
@@ -91,7 +92,7 @@ export class Source<T> implements Watchable<T> {
 
   #endIfClosed(): void {
     if (!this.#closed || this.#telling) return;
-    for (const close of [...this.#closers]) close();
+    for (const close of [...(this.#closers ?? [])]) close();
     this.#subscribers.clear();
   }
 
@@ -108,7 +109,7 @@ export class Source<T> implements Watchable<T> {
       ended = true;
       if (this.#dropWaiting) waiting.length = 0;
       unsubscribe();
-      this.#closers.delete(end);
+      this.#closers?.delete(end);
       wake();
     };
     const unsubscribe = this.subscribe((value) => {
@@ -116,7 +117,7 @@ export class Source<T> implements Watchable<T> {
       wake();
     });
     if (ended) unsubscribe();
-    else this.#closers.add(end);
+    else (this.#closers ??= new Set()).add(end);
     return {
       next: async () => {
         while (waiting.length === 0 && !ended) {

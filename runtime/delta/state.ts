@@ -5,6 +5,7 @@
  */
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import { create as produce } from "mutative";
+import { FewSet } from "../base/few-set.ts";
 import type { StateMember, StateSource } from "../base/objects.ts";
 import { operationsBetween } from "./diff.ts";
 import type { Change, Operation } from "./operation.ts";
@@ -42,9 +43,9 @@ class Cell<T> implements StateSource<T, Change<T>> {
   value: T;
   version = 1;
   failure: Error | undefined;
-  readonly #listeners = new Set<Hear<T>>();
+  readonly #listeners = new FewSet<Hear<T>>();
   /** Changes that a listener made while another change is being told: all hear them in order. */
-  readonly #untold: Change<T>[] = [];
+  #untold: Change<T>[] | undefined;
   #telling = false;
 
   constructor(schema: DescMessage, value: T) {
@@ -53,21 +54,24 @@ class Cell<T> implements StateSource<T, Change<T>> {
   }
 
   subscribe(fn: Hear<T>): () => void {
+    // A wrapper of its own, so that one function subscribed twice is called twice and removed once.
     const listener: Hear<T> = (change) => fn(change);
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   tell(change: Change<T>): void {
-    this.#untold.push(change);
+    const untold = (this.#untold ??= []);
+    untold.push(change);
     if (this.#telling) return;
     this.#telling = true;
     try {
-      for (let next = this.#untold.shift(); next !== undefined; next = this.#untold.shift()) {
-        for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener(next);
+      for (let next = untold.shift(); next !== undefined; next = untold.shift()) {
+        for (const listener of this.#listeners.all()) if (this.#listeners.has(listener)) listener(next);
       }
     } finally {
       this.#telling = false;
+      if (untold.length === 0) this.#untold = undefined;
     }
   }
 }

@@ -31,13 +31,14 @@ export type WriteError = (failure: Error) => LinkError;
 
 /** Remembers what was shaped, as long as the change or the value itself is remembered. */
 class Shaped {
-  readonly #byThing = new WeakMap<object, Map<Codec, Plain>>();
+  /** Things are many, codecs two. */
+  readonly #byCodec = new WeakMap<Codec, WeakMap<object, Plain>>();
 
   get(thing: object, codec: Codec, shape: () => Plain): Plain {
-    let plains = this.#byThing.get(thing);
-    if (plains === undefined) this.#byThing.set(thing, (plains = new Map<Codec, Plain>()));
-    let plain = plains.get(codec);
-    if (plain === undefined) plains.set(codec, (plain = shape()));
+    let plains = this.#byCodec.get(codec);
+    if (plains === undefined) this.#byCodec.set(codec, (plains = new WeakMap<object, Plain>()));
+    let plain = plains.get(thing);
+    if (plain === undefined) plains.set(thing, (plain = shape()));
     return plain;
   }
 }

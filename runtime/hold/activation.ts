@@ -7,6 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
+import { FewSet } from "../base/few-set.ts";
 import type { Log } from "../base/log.ts";
 import type { GetOptions, HoldOptions, Reference, Self } from "../base/objects.ts";
 import { checkedImplementation, type Implementation } from "./implementation.ts";
@@ -24,48 +25,54 @@ export type HoldCore = (
   options: HoldOptions<string> | undefined,
 ) => { readonly core: ReferenceCore; readonly readyTimeoutMs: number };
 
-export interface ActivationParts {
-  readonly definition: ObjectDefinition;
+/** The object that is activated. */
+export interface ActivationOwner {
+  readonly served: { readonly definition: ObjectDefinition; readonly factory: AnyFactory };
   readonly params: Message;
-  readonly factory: AnyFactory;
-  readonly holdCore: HoldCore;
-  /** Names this activation; never the same again. */
-  readonly incarnation: Uint8Array;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly env: { readonly holdCore: HoldCore; readonly clock: Clock; readonly log: Log };
   /** The object says that it fails, or what it depends on was dropped while it activates. */
-  readonly onFailed: (cause: unknown, broken: boolean | undefined) => void;
+  activationFailed(activation: Activation, cause: unknown, broken: boolean | undefined): void;
 }
 
+/** What most objects have no use for is made at its first use: a host may have very many of them. */
 export class Activation {
-  readonly incarnation: Uint8Array;
-  readonly #parts: ActivationParts;
-  readonly #ending = new AbortController();
+  /** Names this activation; never the same again. */
+  readonly incarnation: string;
+  readonly #owner: ActivationOwner;
+  #stop: AbortController | undefined;
   /** What is done at the end, in the order in which it was said. */
-  readonly #ends = new Set<() => void | Promise<void>>();
-  readonly #dependencies = new Map<ReferenceCore, () => void>();
+  readonly #ends = new FewSet<() => void | Promise<void>>();
+  #dependencies: Map<ReferenceCore, () => void> | undefined;
   /** Those of them that the factory waited for in vain. */
-  readonly #unmet = new Set<ReferenceCore>();
-  #factory: Promise<unknown> = Promise.resolve();
+  #unmet: Set<ReferenceCore> | undefined;
+  /** Undefined: it does not run. */
+  #factory: Promise<unknown> | undefined;
   #activating = true;
+  #ended = false;
 
-  constructor(parts: ActivationParts) {
-    this.#parts = parts;
-    this.incarnation = parts.incarnation;
+  constructor(owner: ActivationOwner, incarnation: string) {
+    this.#owner = owner;
+    this.incarnation = incarnation;
   }
 
+  /** Aborts when it ends. */
   get signal(): AbortSignal {
-    return this.#ending.signal;
+    if (this.#stop === undefined) {
+      this.#stop = new AbortController();
+      if (this.#ended) this.#stop.abort(hasEnded());
+    }
+    return this.#stop.signal;
   }
 
   /** Runs the factory. Rejects with whatever it threw, or with what is wrong with what it returned. */
   async run(): Promise<Implementation> {
-    const { factory, params, definition } = this.#parts;
-    const made = (async (): Promise<unknown> => factory({ params, self: this.#self() }))();
+    const { served, params } = this.#owner;
+    const made = (async (): Promise<unknown> => served.factory({ params, self: this.#self() }))();
     this.#factory = made.catch(() => undefined);
-    const implementation = checkedImplementation(definition, await made);
+    const implementation = checkedImplementation(served.definition, await made);
+    this.#factory = undefined;
     this.#activating = false;
-    for (const core of this.#unmet) core.release();
+    for (const core of this.#unmet ?? []) core.release();
     return implementation;
   }
 
@@ -74,7 +81,7 @@ export class Activation {
    * window when that is there again. Whoever takes them releases them.
    */
   takeUnready(): readonly ReferenceCore[] {
-    const unready = [...this.#dependencies.keys()].filter(
+    const unready = [...(this.#dependencies?.keys() ?? [])].filter(
       ({ state }) => state.kind === "loading" || (state.kind === "failed" && state.retryAt !== undefined),
     );
     for (const core of unready) this.#forget(core);
@@ -84,9 +91,10 @@ export class Activation {
   /** Ends it: resolves when all that was said with `onEnd` is done. A throw there is logged and stops nothing. */
   async end(): Promise<void> {
     this.#activating = false;
-    this.#ending.abort(new ConnectError("the object has ended", Code.Canceled));
+    this.#ended = true;
+    this.#stop?.abort(hasEnded());
     await this.#factory;
-    for (const end of [...this.#ends].reverse()) {
+    for (const end of [...this.#ends.all()].reverse()) {
       this.#ends.delete(end);
       await this.#runEnd(end);
     }
@@ -96,13 +104,15 @@ export class Activation {
     try {
       await end();
     } catch (error) {
-      const { definition, log } = this.#parts;
-      log.error(`an onEnd of ${definition.$service.typeName} failed`, { error });
+      const { served, env } = this.#owner;
+      env.log.error(`an onEnd of ${served.definition.$service.typeName} failed`, { error });
     }
   }
 
   #self(): Self {
-    const { clock, log, onFailed } = this.#parts;
+    const { clock, log } = this.#owner.env;
+    // As an arrow function it may stand in the getter, where `this` is another one.
+    const signal = (): AbortSignal => this.signal;
     const hold = (definition: ObjectDefinition, params: unknown, options?: HoldOptions<string>): Reference =>
       referenceTo(definition, this.#depend(definition, params, options).core);
     const get = (
@@ -114,13 +124,15 @@ export class Activation {
       // The overloads are those of `Holds`; here all types are any object's.
       hold,
       get,
-      signal: this.signal,
+      get signal() {
+        return signal();
+      },
       onEnd: (fn) => {
         // Said too late, it is done at once: what it is to undo was made after the end.
-        if (this.signal.aborted) void this.#runEnd(fn);
+        if (this.#ended) void this.#runEnd(fn);
         else this.#ends.add(() => fn());
       },
-      fail: (cause, options) => onFailed(cause, options?.broken),
+      fail: (cause, options) => this.#owner.activationFailed(this, cause, options?.broken),
       log,
       clock,
     };
@@ -134,15 +146,15 @@ export class Activation {
     const { core, readyTimeoutMs } = this.#depend(definition, params, options);
     try {
       await whenLive(core, {
-        clock: this.#parts.clock,
+        clock: this.#owner.env.clock,
         readyTimeoutMs,
         signals: [this.signal, options?.signal],
         failsOnDrop: this.#activating,
       });
     } catch (error) {
       // While it activates the reference stays in its hands: when the object is there again, so is the next attempt.
-      if (this.#activating) this.#unmet.add(core);
-      else if (this.#dependencies.has(core)) core.release();
+      if (this.#activating) (this.#unmet ??= new Set()).add(core);
+      else if (this.#dependencies?.has(core) === true) core.release();
       throw error;
     }
     return referenceTo(definition, core);
@@ -154,9 +166,8 @@ export class Activation {
     params: unknown,
     options: HoldOptions<string> | undefined,
   ): ReturnType<HoldCore> {
-    if (this.signal.aborted)
-      throw new ConnectError("the object has ended: it holds nothing any more", Code.Canceled);
-    const held = this.#parts.holdCore(definition, params, options);
+    if (this.#ended) throw new ConnectError("the object has ended: it holds nothing any more", Code.Canceled);
+    const held = this.#owner.env.holdCore(definition, params, options);
     const { core } = held;
     const release = (): void => core.release();
     const unwatch = core.watch({
@@ -164,10 +175,11 @@ export class Activation {
         if (kind === "released") this.#forget(core);
       },
       dropped: (cause) => {
-        if (this.#activating) this.#parts.onFailed(cause, false);
+        if (this.#activating) this.#owner.activationFailed(this, cause, false);
       },
     });
     this.#ends.add(release);
+    this.#dependencies ??= new Map();
     this.#dependencies.set(core, () => {
       unwatch();
       this.#ends.delete(release);
@@ -176,7 +188,11 @@ export class Activation {
   }
 
   #forget(core: ReferenceCore): void {
-    this.#dependencies.get(core)?.();
-    this.#dependencies.delete(core);
+    this.#dependencies?.get(core)?.();
+    this.#dependencies?.delete(core);
   }
+}
+
+function hasEnded(): ConnectError {
+  return new ConnectError("the object has ended", Code.Canceled);
 }

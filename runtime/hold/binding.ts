@@ -5,7 +5,7 @@
  * Source: design "Held objects: Drops and re-holds".
  */
 import type { Message } from "@bufbuild/protobuf";
-import type { BoundState } from "./holding.ts";
+import type { BoundStates } from "./bound-states.ts";
 
 /** What is told to whoever watches a state, once all states are adopted. */
 export type Adoption =
@@ -22,8 +22,8 @@ export type Adoption =
  */
 export function adoptionsOf(
   members: readonly string[],
-  before: ReadonlyMap<string, BoundState>,
-  after: ReadonlyMap<string, BoundState>,
+  before: BoundStates,
+  after: BoundStates,
 ): readonly Adoption[] {
   return members.flatMap((member): Adoption[] => {
     const was = before.get(member);

@@ -54,9 +54,17 @@ export class HolderSide implements Provider {
   #wire: WireHolds | undefined;
   /** Opened while the one before still answers what is under way on it. */
   #next: WireHolds | undefined;
+  /** What all claims have in common: there may be very many. */
+  readonly #claims: ClaimParts;
 
   constructor(parts: HolderSideParts) {
     this.#parts = parts;
+    this.#claims = {
+      wire: () => this.#wire,
+      post: parts.post,
+      trouble: parts.trouble,
+      released: (object) => this.#released(object),
+    };
   }
 
   /** Objects that are held. */
@@ -68,22 +76,19 @@ export class HolderSide implements Provider {
     const name = `${request.type.$service.typeName} ${request.key}`;
     let object = this.#objects.get(name);
     if (object === undefined) {
-      object = new RemoteObject(request);
+      object = new RemoteObject(request, name);
       this.#objects.set(name, object);
       this.#wire?.hold(object);
       if (this.#objects.size === 1) this.#parts.onWanted(true);
     }
-    return new RemoteHolding(object, holder, {
-      wire: () => this.#wire,
-      post: this.#parts.post,
-      trouble: this.#parts.trouble,
-      released: (released) => {
-        if (this.#objects.get(name) !== released) return;
-        this.#objects.delete(name);
-        this.#wire?.release(released);
-        if (this.#objects.size === 0) this.#parts.onWanted(false);
-      },
-    });
+    return new RemoteHolding(object, holder, this.#claims);
+  }
+
+  #released(object: RemoteObject): void {
+    if (this.#objects.get(object.name) !== object) return;
+    this.#objects.delete(object.name);
+    this.#wire?.release(object);
+    if (this.#objects.size === 0) this.#parts.onWanted(false);
   }
 
   /** A wire opened. To be called before a message can come on it. */
@@ -125,7 +130,7 @@ export class HolderSide implements Provider {
   }
 }
 
-interface RemoteHoldingParts {
+interface ClaimParts {
   readonly wire: () => WireHolds | undefined;
   readonly trouble: () => string | undefined;
   readonly post: HolderSideParts["post"];
@@ -137,18 +142,21 @@ interface RemoteHoldingParts {
 class RemoteHolding implements Holding {
   readonly holder: Holder;
   opened = false;
-  readonly post?: NonNullable<Holding["post"]>;
   readonly #object: RemoteObject;
-  readonly #parts: RemoteHoldingParts;
+  readonly #parts: ClaimParts;
   #released = false;
 
-  constructor(object: RemoteObject, holder: Holder, parts: RemoteHoldingParts) {
+  constructor(object: RemoteObject, holder: Holder, parts: ClaimParts) {
     this.#object = object;
     this.holder = holder;
     this.#parts = parts;
-    const { post } = parts;
-    if (post !== undefined) this.post = (command) => post(toObject(object.request, command));
     object.join(this);
+  }
+
+  get post(): NonNullable<Holding["post"]> | undefined {
+    const { post } = this.#parts;
+    if (post === undefined) return undefined;
+    return (command) => post(toObject(this.#object.request, command));
   }
 
   open(): void {
@@ -175,9 +183,13 @@ class RemoteHolding implements Holding {
     this.#parts.wire()?.forget(this.#object, call);
   }
 
-  readonly keeps = (call: ObjectCall): boolean => this.#parts.wire()?.keeps(this.#object, call) === true;
+  keeps(call: ObjectCall): boolean {
+    return this.#parts.wire()?.keeps(this.#object, call) === true;
+  }
 
-  readonly trouble = (): string | undefined => this.#parts.trouble();
+  trouble(): string | undefined {
+    return this.#parts.trouble();
+  }
 }
 
 /** The command as a call of its own, which names its object. */

@@ -39,6 +39,7 @@ import type { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
 import type { Mark } from "../base/reasons.ts";
 import type { Change } from "../delta/operation.ts";
+import type { BoundStates } from "./bound-states.ts";
 
 /** Which object somebody holds, and as whom. */
 export interface HoldRequest {
@@ -80,15 +81,11 @@ export interface HoldingFailure {
 /** What a holder is bound to: one activation of the object, as one variant. */
 export interface Binding {
   readonly variant: VariantDefinition;
-  /** Names the activation; never the same again. */
-  readonly incarnation: Uint8Array;
-  /** Of each state that the variant has, by its TypeScript name. It never changes: holders share it. */
-  readonly states: ReadonlyMap<string, BoundState>;
+  /** Names the activation, by 16 bytes as characters; never the same again. */
+  readonly incarnation: string;
+  /** Of each state that the variant has. */
+  readonly states: BoundStates;
 }
-
-export type BoundState =
-  | { readonly version: number; readonly value: Message; readonly failure?: undefined }
-  | { readonly version: number; readonly value?: undefined; readonly failure: Error };
 
 /** A reference's claim on an object. */
 export interface Holding {
@@ -108,14 +105,14 @@ export interface Holding {
    * Whether a call that was given has not left this process: it is not lost then, and comes again after `bound` as
    * one that waited. Asked inside `loading`. Absent: all have left.
    */
-  readonly keeps?: (call: ObjectCall) => boolean;
+  keeps?(call: ObjectCall): boolean;
   /**
    * Where a command with an outbox goes in place of `call`: to a link, which keeps it and sends it to the object's own
    * path, bound or not. Absent: nothing is kept here, and it is a call as any other.
    */
-  readonly post?: (command: PostedCommand) => Promise<Message>;
+  readonly post?: ((command: PostedCommand) => Promise<Message>) | undefined;
   /** Why it is not bound, for the text of an error: such as the state of the link. */
-  readonly trouble?: () => string | undefined;
+  trouble?(): string | undefined;
 }
 
 /** A method of an object that can be called. */

@@ -21,6 +21,7 @@ import type { Member } from "../base/objects.ts";
 import { state } from "../delta/state.ts";
 import { seededRandom } from "../testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../testing/virtual-clock.ts";
+import { stateNames } from "./bound-states.ts";
 import type { Binding, Holder } from "./holding.ts";
 import { createHost, type Host, type HostOptions, insideOf } from "./host.ts";
 import { keyedParams } from "./params-key.ts";
@@ -306,6 +307,9 @@ describe("a plain host", () => {
 });
 
 describe("somebody elsewhere who holds", () => {
+  const namesIn = (states: Binding["states"]): readonly string[] =>
+    stateNames(Notebook).filter((name) => states.get(name) !== undefined);
+
   it("is bound anew when its grants change, and refused when it has none", async () => {
     const { host, clock } = made();
     new Notebooks(host, {
@@ -317,7 +321,7 @@ describe("somebody elsewhere who holds", () => {
     const holder: Holder = {
       loading: () => void heard.push("loading"),
       bound: (binding: Binding) =>
-        void heard.push(`${binding.variant.name}: ${[...binding.states.keys()].join()}`),
+        void heard.push(`${binding.variant.name}: ${namesIn(binding.states).join()}`),
       failed: ({ cause }) => void heard.push(`failed ${Code[cause.code]}`),
       changed: (member, change) => void heard.push(`${member} ${change.version}`),
     };

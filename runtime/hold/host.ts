@@ -30,12 +30,13 @@ import { type AcceptedWire, acceptWire } from "./accept-wire.ts";
 import type { HoldCore } from "./activation.ts";
 import { type ConnectedWire, type ConnectOptions, Elsewhere } from "./connect-wire.ts";
 import { causeOf } from "./failure.ts";
-import type { Holder, Holding, HoldRequest, Provider } from "./holding.ts";
+import type { HoldRequest, Provider } from "./holding.ts";
 import type { HostInside } from "./host-inside.ts";
 import { LocalObjects } from "./local-objects.ts";
+import { Lingering } from "./lingering.ts";
 import { keyedParams } from "./params-key.ts";
 import { referenceTo } from "./reference-class.ts";
-import { ReferenceCore } from "./reference.ts";
+import { ReferenceCore, type ReferenceParts } from "./reference.ts";
 import { plainRun, type RunCommand } from "./run-call.ts";
 import { type Factory, servedType, type ServeOptions } from "./served-type.ts";
 import { whenLive } from "./when-live.ts";
@@ -127,7 +128,8 @@ class ObjectHost implements Host {
   readonly #accepted = new Set<AcceptedWire>();
   #elsewhere: Elsewhere | undefined;
   /** References that wait for `load`: what is done with each once it is over. */
-  #unloaded: Set<() => void> | undefined;
+  #unloaded: Map<ReferenceCore, () => void> | undefined;
+  #lastParts: ReferenceParts | undefined;
   #loadFailure: HoldfastError | undefined;
   #closing: Promise<void> | undefined;
 
@@ -143,6 +145,7 @@ class ObjectHost implements Host {
       log: this.#log,
       run: options.run ?? plainRun(this.#clock, this.#log),
       holdCore: (type, params, holdOptions) => this.#holdCore(type, params, holdOptions),
+      lingering: new Lingering(this.#clock),
     });
     if (options.connects === true) this.#connects();
     let loading: Promise<void> | undefined;
@@ -249,40 +252,51 @@ class ObjectHost implements Host {
     this.#assertOpen();
     assertReadyTimeout(options?.readyTimeoutMs);
     const readyTimeoutMs = options?.readyTimeoutMs ?? this.#options.readyTimeoutMs ?? type.$readyTimeoutMs;
-    const waits = this.#unloaded;
+    const loaded = this.#unloaded === undefined;
     // What is wrong is thrown here, unless nobody can know yet what is served.
-    const way = waits === undefined ? this.#wayTo(type, params) : undefined;
-    const core: ReferenceCore = new ReferenceCore({
-      definition: type,
+    const way = loaded ? this.#wayTo(type, params) : undefined;
+    const core = new ReferenceCore(this.#partsOf(type, readyTimeoutMs, options?.variant));
+    kept?.add(core);
+    if (way !== undefined) attach(core, () => way);
+    else this.#unloaded?.set(core, () => attach(core, () => this.#wayTo(type, params)));
+    return { core, readyTimeoutMs };
+  }
+
+  /** The same for all references that are taken in the same way. */
+  #partsOf(
+    definition: ObjectDefinition,
+    readyTimeoutMs: number,
+    variant: string | undefined,
+  ): ReferenceParts {
+    const last = this.#lastParts;
+    if (
+      last?.definition === definition &&
+      last.readyTimeoutMs === readyTimeoutMs &&
+      last.variant === variant
+    ) {
+      return last;
+    }
+    this.#lastParts = {
+      definition,
       clock: this.#clock,
       random: this.#random,
       timing: this.#options.timing ?? defaultTiming,
       readyTimeoutMs,
-      variant: options?.variant,
-      onReleased: () => {
-        kept?.delete(core);
-        waits?.delete(attach);
+      variant,
+      onReleased: (core) => {
+        this.#references.delete(core);
+        this.#unloaded?.delete(core);
       },
-    });
-    const attach = (): void => {
-      try {
-        core.attach((way ?? this.#wayTo(type, params))(core));
-      } catch (error) {
-        core.failed({ cause: holdError(error), retryAt: undefined });
-      }
     };
-    kept?.add(core);
-    if (waits === undefined) attach();
-    else waits.add(attach);
-    return { core, readyTimeoutMs };
+    return this.#lastParts;
   }
 
   /**
-   * How a holder gets its holding of an object.
+   * Where a holder gets its holding of an object.
    *
    * @throws what is wrong with the params, or with the type.
    */
-  #wayTo(type: ObjectDefinition, init: unknown): (holder: Holder) => Holding {
+  #wayTo(type: ObjectDefinition, init: unknown): WayToObject {
     if (this.#loadFailure !== undefined) throw this.#loadFailure;
     const { typeName } = type.$service;
     const served = this.#objects.definition(typeName) !== undefined;
@@ -300,11 +314,11 @@ class ObjectHost implements Host {
       caller: this.#options.caller ?? nobody,
       session: undefined,
     };
-    return (holder) => provider.acquire(request, holder);
+    return { provider, request };
   }
 
   async #load(load: NonNullable<HostOptions["load"]>): Promise<void> {
-    const waits = new Set<() => void>();
+    const waits = new Map<ReferenceCore, () => void>();
     this.#unloaded = waits;
     try {
       await load(this);
@@ -313,12 +327,28 @@ class ObjectHost implements Host {
     }
     this.#unloaded = undefined;
     if (this.#closing !== undefined) return;
-    for (const attach of [...waits]) if (waits.delete(attach)) attach();
+    // One of those before it may have released it.
+    for (const [core, its] of [...waits]) if (core.state.kind !== "released") its();
   }
 
   #assertOpen(): void {
     if (this.#closing === undefined) return;
     throw new HoldfastError("the host is closed. Make a new one with createHost.", { code: Code.Canceled });
+  }
+}
+
+/** Where an object is, and which it is. */
+interface WayToObject {
+  readonly provider: Provider;
+  readonly request: HoldRequest;
+}
+
+function attach(core: ReferenceCore, way: () => WayToObject): void {
+  try {
+    const { provider, request } = way();
+    core.attach(provider.acquire(request, core));
+  } catch (error) {
+    core.failed({ cause: holdError(error), retryAt: undefined });
   }
 }
 

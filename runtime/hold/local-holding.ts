@@ -22,17 +22,18 @@ import { type CallPlace, runCall } from "./run-call.ts";
 import { type ServedType, variantFor } from "./served-type.ts";
 import { StartOrder, type UntilOver } from "./start-order.ts";
 
-export interface LocalHoldingParts {
+/** The type that the object is of. */
+export interface HoldingType {
   readonly served: ServedType;
-  readonly request: HoldRequest;
-  readonly holder: Holder;
   readonly env: ObjectEnvironment;
   /** The present object of these params; a new one when the last has ended. */
-  readonly object: () => HeldObject;
+  objectFor(request: HoldRequest): HeldObject;
 }
 
 export class LocalHolding implements Holding, ObjectHolder {
-  readonly #parts: LocalHoldingParts;
+  readonly #type: HoldingType;
+  readonly #request: HoldRequest;
+  readonly #holder: Holder;
   /** Made for the first call: most holdings of a server have none. */
   #order: StartOrder | undefined;
   #running: Map<ObjectCall, AbortController> | undefined;
@@ -43,9 +44,11 @@ export class LocalHolding implements Holding, ObjectHolder {
   #binding: Binding | undefined;
   #released = false;
 
-  constructor(parts: LocalHoldingParts) {
-    this.#parts = parts;
-    this.#caller = parts.request.caller;
+  constructor(type: HoldingType, request: HoldRequest, holder: Holder) {
+    this.#type = type;
+    this.#request = request;
+    this.#holder = holder;
+    this.#caller = request.caller;
   }
 
   open(): void {
@@ -58,7 +61,7 @@ export class LocalHolding implements Holding, ObjectHolder {
       this.#object.attempt();
       return;
     }
-    this.#parts.holder.loading();
+    this.#holder.loading();
     this.open();
   }
 
@@ -69,7 +72,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     const chosen = this.#choose();
     if (chosen === this.#variant) return;
     this.#binding = undefined;
-    this.#parts.holder.loading();
+    this.#holder.loading();
     this.#enter(chosen);
   }
 
@@ -87,7 +90,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     const forgotten = new AbortController();
     this.#running ??= new Map();
     this.#running.set(call, forgotten);
-    this.#order ??= new StartOrder(this.#parts.served.definition.$serial);
+    this.#order ??= new StartOrder(this.#type.served.definition.$serial);
     try {
       return await this.#order.start(call.definition.kind === "command", (started, until) =>
         this.#run(call, forgotten.signal, started, until),
@@ -113,9 +116,8 @@ export class LocalHolding implements Holding, ObjectHolder {
     if (live === undefined || handler === undefined || forgotten.aborted) {
       return notRun(liveError("NOT_READY", "the object is not live any more"));
     }
-    const { env, request } = this.#parts;
-    const { type, params, key, session } = request;
-    const { run, clock, log } = env;
+    const { type, params, key, session } = this.#request;
+    const { run, clock, log } = this.#type.env;
     const { ending } = live;
     const place: CallPlace = {
       type,
@@ -138,7 +140,7 @@ export class LocalHolding implements Holding, ObjectHolder {
 
   objectLoading(): void {
     this.#binding = undefined;
-    this.#parts.holder.loading();
+    this.#holder.loading();
   }
 
   objectLive(): void {
@@ -146,30 +148,30 @@ export class LocalHolding implements Holding, ObjectHolder {
     const binding = this.#object?.bindingFor(this.#variant);
     if (binding === undefined) return;
     this.#binding = binding;
-    this.#parts.holder.bound(binding);
+    this.#holder.bound(binding);
   }
 
   objectFailed(failure: HoldingFailure): void {
     this.#binding = undefined;
-    this.#parts.holder.failed(failure);
+    this.#holder.failed(failure);
   }
 
   objectChanged(member: string, change: Change): void {
     const bound = this.#binding?.states.get(member);
     // A holder that was bound while a change is being told has it already.
-    if (bound !== undefined && change.version > bound.version) this.#parts.holder.changed(member, change);
+    if (bound !== undefined && change.version > bound.version) this.#holder.changed(member, change);
   }
 
   #choose(): VariantDefinition | HoldfastError {
-    const { served, request, env } = this.#parts;
-    return variantFor(served, this.#caller, request.params, env.log);
+    const { served, env } = this.#type;
+    return variantFor(served, this.#caller, this.#request.params, env.log);
   }
 
   #enter(chosen: VariantDefinition | HoldfastError): void {
     if (chosen instanceof HoldfastError) {
       this.#variant = undefined;
       this.#leave();
-      this.#parts.holder.failed({ cause: chosen, retryAt: undefined });
+      this.#holder.failed({ cause: chosen, retryAt: undefined });
       return;
     }
     this.#variant = chosen;
@@ -177,7 +179,7 @@ export class LocalHolding implements Holding, ObjectHolder {
       if (this.#object.state.kind === "live") this.objectLive();
       return;
     }
-    this.#object = this.#parts.object();
+    this.#object = this.#type.objectFor(this.#request);
     this.#object.attach(this);
   }
 

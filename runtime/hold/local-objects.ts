@@ -6,13 +6,37 @@
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Holder, HoldRequest, Provider } from "./holding.ts";
 import { LocalHolding } from "./local-holding.ts";
-import { HeldObject, type ObjectEnvironment } from "./object.ts";
+import { HeldObject, type ObjectEnvironment, type ObjectOwner } from "./object.ts";
 import type { ServedType } from "./served-type.ts";
 
-interface Serving {
+/** The objects of one type. */
+export class Serving implements ObjectOwner {
   readonly served: ServedType;
+  readonly env: ObjectEnvironment;
   /** Those that have not ended wholly; of one key the newest. */
-  readonly objects: Map<string, HeldObject>;
+  readonly #objects = new Map<string, HeldObject>();
+
+  constructor(served: ServedType, env: ObjectEnvironment) {
+    this.served = served;
+    this.env = env;
+  }
+
+  get objects(): Iterable<HeldObject> {
+    return this.#objects.values();
+  }
+
+  /** The present object of these params; a new one when the last has ended. */
+  objectFor(request: HoldRequest): HeldObject {
+    const last = this.#objects.get(request.key);
+    if (last !== undefined && last.state.kind !== "ended") return last;
+    const made = new HeldObject(this.served, request, this.env, last?.teardown, this);
+    this.#objects.set(request.key, made);
+    return made;
+  }
+
+  objectEnded(ended: HeldObject): void {
+    if (this.#objects.get(ended.key) === ended) this.#objects.delete(ended.key);
+  }
 }
 
 export class LocalObjects implements Provider {
@@ -30,7 +54,7 @@ export class LocalObjects implements Provider {
   }
 
   serve(served: ServedType): void {
-    this.#types.set(served.definition.$service.typeName, { served, objects: new Map() });
+    this.#types.set(served.definition.$service.typeName, new Serving(served, this.#env));
   }
 
   /** The definition of a type by its full name; undefined: it is not served here. */
@@ -41,13 +65,7 @@ export class LocalObjects implements Provider {
   acquire(request: HoldRequest, holder: Holder): LocalHolding {
     const serving = this.#types.get(request.type.$service.typeName);
     if (serving === undefined) throw new TypeError(`${request.type.$service.typeName} is not served here`);
-    return new LocalHolding({
-      served: serving.served,
-      request,
-      holder,
-      env: this.#env,
-      object: () => this.#object(serving, request),
-    });
+    return new LocalHolding(serving, request, holder);
   }
 
   /** Ends all objects: those that nobody holds first, so that what an object depends on outlives it. */
@@ -59,17 +77,6 @@ export class LocalObjects implements Provider {
   }
 
   #all(): readonly HeldObject[] {
-    return [...this.#types.values()].flatMap(({ objects }) => [...objects.values()]);
-  }
-
-  #object({ served, objects }: Serving, request: HoldRequest): HeldObject {
-    const last = objects.get(request.key);
-    if (last !== undefined && last.state.kind !== "ended") return last;
-    const forget = (ended: HeldObject): void => {
-      if (objects.get(request.key) === ended) objects.delete(request.key);
-    };
-    const made = new HeldObject(served, request.params, this.#env, last?.teardown, forget);
-    objects.set(request.key, made);
-    return made;
+    return [...this.#types.values()].flatMap(({ objects }) => [...objects]);
   }
 }

@@ -73,12 +73,15 @@ export function nextObjectState(state: ObjectState, event: ObjectEvent): ObjectS
     case "live":
       if (event.kind === "failed") return afterFailure(state.failures, event.nowMs - state.sinceMs, event);
       if (event.kind !== "unheld") return state;
-      return event.lingerMs > 0 ? { ...state, kind: "lingering" } : ended;
+      if (event.lingerMs <= 0) return ended;
+      return { kind: "lingering", failures: state.failures, sinceMs: state.sinceMs };
     case "failed":
       if (event.kind === "attempt") return { kind: "activating", failures: state.failures };
       return event.kind === "unheld" ? ended : state;
     case "lingering":
-      if (event.kind === "held") return { ...state, kind: "live" };
+      if (event.kind === "held") {
+        return { kind: "live", failures: state.failures, sinceMs: state.sinceMs };
+      }
       return event.kind === "failed" || event.kind === "lingerOver" ? ended : state;
     case "ended":
       return state;

@@ -8,19 +8,22 @@
  * Source: design "Held objects".
  */
 import type { Message } from "@bufbuild/protobuf";
-import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code } from "@connectrpc/connect";
 import type { Clock, Timer } from "../base/clock.ts";
 import type { VariantDefinition } from "../base/definition.ts";
 import { HoldfastError } from "../base/errors.ts";
+import { FewSet } from "../base/few-set.ts";
 import type { Log } from "../base/log.ts";
+import type { StateSource } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
-import { newId } from "../call/call-id.ts";
 import type { Change } from "../delta/operation.ts";
-import { Activation, type HoldCore } from "./activation.ts";
+import { Activation, type ActivationOwner, type HoldCore } from "./activation.ts";
+import { type BoundState, BoundStates, stateNames } from "./bound-states.ts";
 import { causeOf, isBroken } from "./failure.ts";
-import type { Binding, BoundState, HoldingFailure } from "./holding.ts";
+import type { Binding, HoldingFailure, HoldRequest } from "./holding.ts";
 import type { Implementation, MemberHandler } from "./implementation.ts";
+import { newIncarnation } from "./incarnation.ts";
+import type { Lingerer, Lingering } from "./lingering.ts";
 import { nextObjectState, type ObjectEvent, type ObjectState } from "./object-state.ts";
 import { retryWindowMs } from "./retry-window.ts";
 import type { ReferenceCore } from "./reference.ts";
@@ -34,6 +37,13 @@ export interface ObjectEnvironment {
   readonly log: Log;
   readonly run: RunCommand;
   readonly holdCore: HoldCore;
+  readonly lingering: Lingering;
+}
+
+/** What keeps the objects of a type. */
+export interface ObjectOwner {
+  /** It has ended wholly. */
+  objectEnded(object: HeldObject): void;
 }
 
 /** Who is told of an object: a holding. */
@@ -44,38 +54,44 @@ export interface ObjectHolder {
   objectChanged(member: string, change: Change): void;
 }
 
-export class HeldObject {
+const nothingBefore = Promise.resolve();
+const nothing: readonly never[] = [];
+
+export class HeldObject implements ActivationOwner, Lingerer {
   readonly served: ServedType;
   readonly params: Message;
-  readonly #env: ObjectEnvironment;
-  readonly #onEnded: (object: HeldObject) => void;
-  readonly #holders = new Set<ObjectHolder>();
+  /** Its name within its type. */
+  readonly key: string;
+  readonly env: ObjectEnvironment;
+  readonly #owner: ObjectOwner;
+  readonly #holders = new FewSet<ObjectHolder>();
   #state: ObjectState = { kind: "waiting" };
   #timer: Timer | undefined;
   #activation: Activation | undefined;
   #implementation: Implementation | undefined;
   /** The last one made: as long as nothing changes, the next holder of its variant gets the same. */
   #binding: Binding | undefined;
-  #unsubscribes: readonly (() => void)[] = [];
+  #unsubscribes: readonly (() => void)[] = nothing;
   #retryAt: number | undefined;
   /** What the failed activation waited for: there again, it is time for an attempt. */
-  #awaited: readonly { readonly core: ReferenceCore; readonly unwatch: () => void }[] = [];
+  #awaited: readonly { readonly core: ReferenceCore; readonly unwatch: () => void }[] = nothing;
   /** The end of the activation before, or of the instance before. */
   #teardown: Promise<void>;
 
   /** @param before - the end of an instance with the same params, which must be over before this one begins. */
   constructor(
     served: ServedType,
-    params: Message,
+    { params, key }: Pick<HoldRequest, "params" | "key">,
     env: ObjectEnvironment,
     before: Promise<void> | undefined,
-    onEnded: (object: HeldObject) => void,
+    owner: ObjectOwner,
   ) {
     this.served = served;
     this.params = params;
-    this.#env = env;
-    this.#onEnded = onEnded;
-    this.#teardown = before ?? Promise.resolve();
+    this.key = key;
+    this.env = env;
+    this.#owner = owner;
+    this.#teardown = before ?? nothingBefore;
     if (before === undefined) this.#on({ kind: "cleared" });
     else void before.then(() => this.#on({ kind: "cleared" }));
   }
@@ -99,7 +115,7 @@ export class HeldObject {
     const implementation = this.#implementation;
     const ending = this.#activation?.signal;
     if (implementation === undefined || ending === undefined) return undefined;
-    return { ending, handler: (member) => implementation.handlers.get(member) };
+    return { ending, handler: (member) => implementation.handler(member) };
   }
 
   attach(holder: ObjectHolder): void {
@@ -130,23 +146,26 @@ export class HeldObject {
     if (implementation === undefined || this.#activation === undefined) return undefined;
     const last = this.#binding;
     if (last?.variant === variant && this.#isOfNow(last, implementation)) return last;
-    const states = new Map<string, BoundState>();
-    for (const [name, source] of implementation.states) {
-      if (!variant.members.includes(name)) continue;
-      const { version, value, failure } = source;
-      states.set(
-        name,
-        failure === undefined ? { version, value } : { version, failure: this.#causeOf(failure) },
-      );
-    }
+    const { definition } = this.served;
+    let place = 0;
+    const states = BoundStates.of(definition, (name) => {
+      const source = implementation.sources[place];
+      place += 1;
+      return source !== undefined && variant.members.includes(name) ? this.#stateOf(source) : undefined;
+    });
     this.#binding = { variant, incarnation: this.#activation.incarnation, states };
     return this.#binding;
   }
 
-  #isOfNow({ incarnation, states }: Binding, implementation: Implementation): boolean {
-    if (incarnation !== this.#activation?.incarnation) return false;
-    for (const [name, { version }] of states) {
-      if (implementation.states.get(name)?.version !== version) return false;
+  #stateOf({ version, value, failure }: StateSource<Message, Change>): BoundState {
+    return failure === undefined ? { version, value } : { version, failure: this.#causeOf(failure) };
+  }
+
+  #isOfNow({ states }: Binding, { sources }: Implementation): boolean {
+    const names = stateNames(this.served.definition);
+    for (let place = 0; place < names.length; place += 1) {
+      const bound = states.get(names[place] ?? "");
+      if (bound !== undefined && bound.version !== sources[place]?.version) return false;
     }
     return true;
   }
@@ -158,6 +177,7 @@ export class HeldObject {
     this.#state = after;
     this.#timer?.cancel();
     this.#timer = undefined;
+    if (before.kind === "lingering") this.env.lingering.end(this);
     this.#enter(after, before);
   }
 
@@ -173,7 +193,7 @@ export class HeldObject {
         this.#releaseAwaited();
         break;
       case "lingering":
-        this.#setTimer(this.served.lingerMs, () => this.#on({ kind: "lingerOver" }));
+        this.env.lingering.begin(this, this.served.lingerMs);
         return;
       case "failed":
         this.#rest(state.windowMs);
@@ -181,10 +201,10 @@ export class HeldObject {
       case "ended":
         this.#releaseAwaited();
         this.#endActivation();
-        void this.#teardown.then(() => this.#onEnded(this));
+        void this.#teardown.then(() => this.#owner.objectEnded(this));
         break;
     }
-    for (const holder of [...this.#holders]) {
+    for (const holder of this.#holders.all()) {
       if (this.#state !== state) return;
       if (this.#holders.has(holder)) this.#tellState(holder);
     }
@@ -205,20 +225,10 @@ export class HeldObject {
   }
 
   #start(): void {
-    const { clock, log, random, holdCore } = this.#env;
-    const { definition, factory, readyTimeoutMs } = this.served;
-    const activation: Activation = new Activation({
-      definition,
-      params: this.params,
-      factory,
-      holdCore,
-      incarnation: base64Decode(newId(random)),
-      clock,
-      log,
-      onFailed: (cause, broken) => this.#fail(activation, cause, broken),
-    });
+    const { readyTimeoutMs } = this.served;
+    const activation = new Activation(this, newIncarnation(this.env.random));
     this.#activation = activation;
-    this.#setTimer(readyTimeoutMs, () => this.#fail(activation, tooSlow(readyTimeoutMs), false));
+    this.#setTimer(readyTimeoutMs, () => this.activationFailed(activation, tooSlow(readyTimeoutMs), false));
     void this.#activate(activation);
   }
 
@@ -230,30 +240,36 @@ export class HeldObject {
       const implementation = await activation.run();
       if (this.#activation === activation) this.#goLive(implementation);
     } catch (error) {
-      this.#fail(activation, error, undefined);
+      this.activationFailed(activation, error, undefined);
     }
   }
 
   #goLive(implementation: Implementation): void {
     this.#implementation = implementation;
-    this.#unsubscribes = [...implementation.states].map(([name, source]) =>
-      source.subscribe((change) => this.#changed(name, change)),
-    );
-    this.#on({ kind: "activated", nowMs: this.#env.clock.monotonic() });
+    const names = stateNames(this.served.definition);
+    this.#unsubscribes = implementation.sources.map((source, place) => {
+      const name = names[place] ?? "";
+      return source.subscribe((change) => this.#changed(name, change));
+    });
+    this.#on({ kind: "activated", nowMs: this.env.clock.monotonic() });
   }
 
   #changed(member: string, change: Change): void {
     const told: Change =
       change.kind === "failed" ? { ...change, failure: this.#causeOf(change.failure) } : change;
-    for (const holder of [...this.#holders]) {
+    for (const holder of this.#holders.all()) {
       if (this.#holders.has(holder)) holder.objectChanged(member, told);
     }
   }
 
-  #fail(activation: Activation, thrown: unknown, broken: boolean | undefined): void {
+  lingerOver(): void {
+    this.#on({ kind: "lingerOver" });
+  }
+
+  activationFailed(activation: Activation, thrown: unknown, broken: boolean | undefined): void {
     if (this.#activation !== activation) return;
     const cause = this.#causeOf(thrown);
-    const { clock, random } = this.#env;
+    const { clock, random } = this.env;
     const awaited = activation.takeUnready();
     this.#releaseAwaited();
     this.#awaited = awaited.map((core) => {
@@ -274,7 +290,7 @@ export class HeldObject {
   }
 
   #rest(windowMs: number | undefined): void {
-    this.#retryAt = windowMs === undefined ? undefined : this.#env.clock.now() + windowMs;
+    this.#retryAt = windowMs === undefined ? undefined : this.env.clock.now() + windowMs;
     if (windowMs !== undefined) this.#setTimer(windowMs, () => this.attempt());
   }
 
@@ -286,13 +302,13 @@ export class HeldObject {
     this.#implementation = undefined;
     this.#binding = undefined;
     for (const unsubscribe of this.#unsubscribes) unsubscribe();
-    this.#unsubscribes = [];
+    this.#unsubscribes = nothing;
     this.#teardown = this.#inTime(Promise.all([this.#teardown, activation.end()]));
   }
 
   /** An end that hangs is left behind, with a word in the log. */
   #inTime(ending: Promise<unknown>): Promise<void> {
-    const { clock, log } = this.#env;
+    const { clock, log } = this.env;
     const { definition, readyTimeoutMs } = this.served;
     return new Promise((resolve) => {
       const timer = clock.timer(
@@ -314,7 +330,7 @@ export class HeldObject {
 
   #releaseAwaited(): void {
     const awaited = this.#awaited;
-    this.#awaited = [];
+    this.#awaited = nothing;
     for (const { core, unwatch } of awaited) {
       unwatch();
       core.release();
@@ -322,11 +338,11 @@ export class HeldObject {
   }
 
   #causeOf(thrown: unknown): HoldfastError {
-    return causeOf(thrown, `the object ${this.served.definition.$service.typeName}`, this.#env.log);
+    return causeOf(thrown, `the object ${this.served.definition.$service.typeName}`, this.env.log);
   }
 
   #setTimer(delayMs: number, fn: () => void): void {
-    this.#timer = this.#env.clock.timer(delayMs, fn, { background: true });
+    this.#timer = this.env.clock.timer(delayMs, fn, { background: true });
   }
 }
 

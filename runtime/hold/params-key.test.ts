@@ -1,5 +1,6 @@
-import { create, isMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, isMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import { assert, constantFrom, property, record } from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   NotebookParamsSchema,
@@ -16,6 +17,18 @@ describe("params", () => {
     expect(key(create(SlowParamsSchema, { name: "a", shard: 0 }))).toBe(key({ name: "a" }));
     expect(key({ name: "a", shard: 1 })).not.toBe(key({ name: "a", shard: 2 }));
     expect(key({ name: "1" })).not.toBe(key({ shard: 1 }));
+  });
+
+  it("have keys that are the same exactly where their bytes are", () => {
+    const text = constantFrom("", "1", '1"', '"1', "2=0;", '1"1"2', "é");
+    const params = record({ name: text, shard: constantFrom(0, 1, 2, 10) });
+    const bytes = (init: Params): string => toBinary(SlowParamsSchema, create(SlowParamsSchema, init)).join();
+    assert(
+      property(params, params, (one, other) => {
+        const keys = [one, other].map((init) => keyedParams(SlowParamsSchema, init).key);
+        expect(keys[0] === keys[1]).toBe(bytes(one) === bytes(other));
+      }),
+    );
   });
 
   it("are frozen, and not the program's own", () => {

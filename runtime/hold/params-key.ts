@@ -2,8 +2,9 @@
  * The params of a held object: which object it is. Two params that say the same give the same key, whoever made
  * them.
  *
- * The key is the params' bytes in the binary format, whose fields go out in the order of their numbers. The
- * generator refuses params with fields that have no stable bytes (floats, maps).
+ * The key is the params' bytes in the binary format, whose fields go out in the order of their numbers, or, where
+ * they are plain, something shorter that tells them apart as well. The generator refuses params with fields that have
+ * no stable bytes (floats, maps).
  *
  * Source: design "Schema and generated code".
  */
@@ -19,6 +20,7 @@ import { base64Encode } from "@bufbuild/protobuf/wire";
 import { Code } from "@connectrpc/connect";
 import { HoldfastError } from "../base/errors.ts";
 import { settled } from "../delta/settled.ts";
+import { scalarKey } from "./scalar-key.ts";
 
 export interface KeyedParams {
   /** Frozen, and shared with nobody. */
@@ -70,6 +72,8 @@ export function keyedMessage(schema: DescMessage, message: Message): KeyedParams
 
 /** The key of a message of params. */
 export function paramsKey(schema: DescMessage, params: Message): string {
+  const keyOf = scalarKey(schema);
+  if (keyOf !== undefined) return keyOf(params);
   return base64Encode(toBinary(schema, params, { writeUnknownFields: false }), "url");
 }
 

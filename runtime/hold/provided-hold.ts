@@ -4,7 +4,7 @@
  * Source: design "Held objects: Drops and re-holds".
  */
 import { Code, type ConnectError } from "@connectrpc/connect";
-import type { Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { Bound, Have, MemberValue, ServerMessage } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import type { Clock } from "../base/clock.ts";
 import { HoldfastError } from "../base/errors.ts";
@@ -14,9 +14,11 @@ import type { Change } from "../delta/operation.ts";
 import { toLinkError } from "../wire/link-error.ts";
 import { payloadOfPlain } from "../wire/packet.ts";
 import type { ServerEnd } from "../wire/server-end.ts";
-import type { Binding, BoundState, Holder, HoldingFailure } from "./holding.ts";
+import type { BoundState } from "./bound-states.ts";
+import type { Binding, Holder, HoldingFailure } from "./holding.ts";
 import type { LocalHolding } from "./local-holding.ts";
 import { asWireError } from "./failure.ts";
+import { bytesOf, isIncarnation } from "./incarnation.ts";
 import type { SlowFrames, SlowHolder } from "./slow-frames.ts";
 import type { WireLayout, WireLayouts } from "./wire-layouts.ts";
 import { assertFits } from "./wire-size.ts";
@@ -30,6 +32,8 @@ export interface ProvidedWire {
   readonly layouts: WireLayouts;
   readonly slow: SlowFrames;
   readonly clock: Clock;
+  /** The last message that said of a hold that nothing has changed. */
+  unchanged: { readonly message: ServerMessage; readonly bound: Bound } | undefined;
 }
 
 /** Which hold it is. */
@@ -126,7 +130,7 @@ export class ProvidedHold implements Holder, SlowHolder {
     const known = sameActivation(this.#have, binding) ? this.#have?.versions : undefined;
     this.#have = undefined;
     if (known !== undefined && hasAll(known, layout, binding)) {
-      this.#sayBound(layout, noBytes, [], true);
+      this.#sayUnchanged(layout);
       return;
     }
     const states = layout.states.map(({ name, desc }, place) =>
@@ -136,21 +140,33 @@ export class ProvidedHold implements Holder, SlowHolder {
       states.map(({ kind }) => (kind.case === "value" ? kind.value : undefined)),
       statesHave,
     );
-    this.#sayBound(layout, binding.incarnation, states, false);
+    this.#sayBound(layout, bytesOf(binding.incarnation), states);
   }
 
-  #sayBound(
-    { number }: WireLayout,
-    incarnation: Uint8Array,
-    states: MemberValue[],
-    unchanged: boolean,
-  ): void {
-    const $typeName = "holdfast.link.v1.Bound";
-    const bytes = incarnation as Uint8Array<ArrayBuffer>;
-    this.#say({
-      case: "bound",
-      value: { $typeName, hold: this.#id, layout: number, incarnation: bytes, states, unchanged },
-    });
+  /** After a drop that is said of a great many at once. */
+  #sayUnchanged({ number }: WireLayout): void {
+    if (this.#released) return;
+    const wire = this.#wire;
+    const last = wire.unchanged;
+    if (last !== undefined && wire.end.isOpen(last.message)) {
+      const { bound } = last;
+      if (bound.layout === number && bound.hold + bound.more + 1 === this.#id) {
+        bound.more += 1;
+        return;
+      }
+    }
+    const bound = newBound(this.#id, number, noBytes, []);
+    bound.unchanged = true;
+    const message: ServerMessage = {
+      $typeName: "holdfast.link.v1.ServerMessage",
+      kind: { case: "bound", value: bound },
+    };
+    wire.unchanged = { message, bound };
+    wire.end.sendOpen(message);
+  }
+
+  #sayBound({ number }: WireLayout, incarnation: Uint8Array<ArrayBuffer>, states: MemberValue[]): void {
+    this.#say({ case: "bound", value: newBound(this.#id, number, incarnation, states) });
   }
 
   changed(member: string, change: Change): void {
@@ -217,18 +233,27 @@ export class ProvidedHold implements Holder, SlowHolder {
   }
 }
 
+function newBound(
+  hold: number,
+  layout: number,
+  incarnation: Uint8Array<ArrayBuffer>,
+  states: MemberValue[],
+): Bound {
+  const $typeName = "holdfast.link.v1.Bound";
+  return { $typeName, hold, layout, incarnation, states, unchanged: false, more: 0 };
+}
+
 function sameActivation(have: Known | undefined, binding: Binding): boolean {
   if (have === undefined || have.variant !== binding.variant.name) return false;
-  const { incarnation } = binding;
-  return (
-    incarnation.length === have.incarnation.length &&
-    incarnation.every((byte, at) => byte === have.incarnation[at])
-  );
+  return isIncarnation(have.incarnation, binding.incarnation);
 }
 
 /** Whether the holder has all of it already. */
 function hasAll(known: readonly number[], { states }: WireLayout, binding: Binding): boolean {
-  return states.every(({ name }, place) => binding.states.get(name)?.version === known[place]);
+  for (let place = 0; place < states.length; place += 1) {
+    if (binding.states.get(states[place]?.name ?? "")?.version !== known[place]) return false;
+  }
+  return true;
 }
 
 function writeError(failure: Error): ReturnType<typeof toLinkError> {

@@ -62,6 +62,7 @@ export class ProviderSide {
       clock,
       slow: new SlowFrames(end, clock),
       layouts: new WireLayouts((layout) => this.#say({ case: "layout", value: layout })),
+      unchanged: undefined,
     };
     end.take({
       hold: (message) => this.#hold(message),
@@ -107,21 +108,22 @@ export class ProviderSide {
   #hold(message: Hold): void {
     const { end, host } = this.#parts;
     const typeName = end.nameOf(message.type);
-    const before = this.#holds.get(message.hold);
-    if (before === undefined && message.hold <= this.#lastId) {
-      throw protocolFault(`the hold ${message.hold} does not come after ${this.#lastId}`);
+    const id = message.hold === 0 ? this.#lastId + 1 : message.hold;
+    const before = this.#holds.get(id);
+    if (before === undefined && id <= this.#lastId) {
+      throw protocolFault(`the hold ${id} does not come after ${this.#lastId}`);
     }
-    this.#lastId = Math.max(this.#lastId, message.hold);
+    this.#lastId = Math.max(this.#lastId, id);
     if (host.loading === undefined || before !== undefined) {
-      this.#holdKnown(message, typeName);
+      this.#holdKnown(id, message, typeName);
       return;
     }
     if (message.params === undefined) throw protocolFault("a hold without params");
     // What a packet holds is good until it is read; this waits longer.
     const { codec } = end;
     const bytes = codec.pack(openSlot(PayloadSchema, message.params));
-    this.#unloaded.set(message.hold, () => {
-      this.#holdKnown({ ...message, params: payloadOfPlain(codec.unpack(bytes)) }, typeName);
+    this.#unloaded.set(id, () => {
+      this.#holdKnown(id, { ...message, params: payloadOfPlain(codec.unpack(bytes)) }, typeName);
     });
     if (this.#unloaded.size === 1) void host.loading.then(() => this.#loaded());
   }
@@ -136,9 +138,9 @@ export class ProviderSide {
     }
   }
 
-  #holdKnown(message: Hold, typeName: string): void {
+  #holdKnown(id: number, message: Hold, typeName: string): void {
     const { end, host } = this.#parts;
-    const { hold: id, type } = message;
+    const { type } = message;
     const definition = host.definition(typeName);
     if (definition === undefined) {
       this.#refuse(id, `${typeName.slice(0, 200)} is not served here`, Code.Unimplemented);

@@ -25,12 +25,14 @@ import { newId } from "../call/call-id.ts";
 import { assertKeyFits, hasOutbox } from "../call/keep.ts";
 import type { Change } from "../delta/operation.ts";
 import { adoptionsOf } from "./binding.ts";
-import type { Binding, BoundState, CallableDefinition, Holder, Holding, HoldingFailure } from "./holding.ts";
+import { type BoundState, BoundStates, stateNames } from "./bound-states.ts";
+import type { Binding, CallableDefinition, Holder, Holding, HoldingFailure } from "./holding.ts";
 import { HeldMember, type MemberOwner, type MemberReading } from "./member.ts";
 import { Parking, type Way } from "./parking.ts";
 import { loading, nextReferenceState, type ReferenceEvent } from "./reference-state.ts";
 import { StateSource } from "./state-source.ts";
 
+/** What references have in common that were taken in the same way. */
 export interface ReferenceParts {
   readonly definition: ObjectDefinition;
   readonly clock: Clock;
@@ -50,14 +52,12 @@ export interface ReferenceWatcher {
   dropped?(cause: ConnectError): void;
 }
 
-const noStates: ReadonlyMap<string, BoundState> = new Map();
-
 export class ReferenceCore implements Holder, MemberOwner {
   readonly #parts: ReferenceParts;
   #state: ReferenceState = loading;
   #variant: string | undefined;
   /** Those of the binding, which others share, until the first change. */
-  #states: ReadonlyMap<string, BoundState> = noStates;
+  #states: BoundStates;
   /** Whether frames are of what was adopted. */
   #adopted = false;
   #binding: Binding | undefined;
@@ -69,6 +69,7 @@ export class ReferenceCore implements Holder, MemberOwner {
 
   constructor(parts: ReferenceParts) {
     this.#parts = parts;
+    this.#states = BoundStates.none(parts.definition);
   }
 
   get state(): ReferenceState {
@@ -188,7 +189,7 @@ export class ReferenceCore implements Holder, MemberOwner {
       return;
     }
     if (!this.#move({ kind: "bound" })) return;
-    const adoptions = adoptionsOf(stateNames(this.#parts.definition), this.#states, binding.states);
+    const adoptions = this.#adoptionsOf(binding);
     this.#states = binding.states;
     this.#variant = binding.variant.name;
     this.#binding = binding;
@@ -207,6 +208,12 @@ export class ReferenceCore implements Holder, MemberOwner {
     if (current() && this.#parking !== undefined) this.#openWay(this.#parking);
   }
 
+  /** What is of interest to nobody costs nothing. */
+  #adoptionsOf({ states }: Binding): ReturnType<typeof adoptionsOf> {
+    if (this.#members === undefined || states === this.#states) return [];
+    return adoptionsOf(stateNames(this.#parts.definition), this.#states, states);
+  }
+
   failed(failure: HoldingFailure): void {
     if (this.#state.kind === "released") return;
     this.#adopted = false;
@@ -222,7 +229,7 @@ export class ReferenceCore implements Holder, MemberOwner {
     const { version } = change;
     const is: BoundState =
       change.kind === "value" ? { version, value: change.value } : { version, failure: change.failure };
-    this.#states = new Map(this.#states).set(name, is);
+    this.#states = this.#states.with(name, is);
     const member = this.#members?.get(name);
     if (change.kind === "value") member?.offer(change.value);
     else member?.fail(change.failure);
@@ -310,18 +317,4 @@ function otherVariant(wanted: string, given: string): HoldfastError {
   return new HoldfastError(`the object is held as "${given}", and the program is written for "${wanted}"`, {
     code: Code.PermissionDenied,
   });
-}
-
-const namesOfStates = new WeakMap<ObjectDefinition, readonly string[]>();
-
-/** The states that objects of a type have. */
-function stateNames(definition: ObjectDefinition): readonly string[] {
-  let names = namesOfStates.get(definition);
-  if (names === undefined) {
-    names = Object.entries(definition.$members).flatMap(([name, { kind }]) =>
-      kind === "state" ? [name] : [],
-    );
-    namesOfStates.set(definition, names);
-  }
-  return names;
 }

@@ -8,14 +8,18 @@ import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import type { Bound, MemberValue, Payload } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { PayloadSchema } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { ObjectDefinition } from "../base/definition.ts";
+import { FewSet } from "../base/few-set.ts";
 import type { Codec } from "../codec/codec.ts";
 import { openSlot } from "../codec/slot.ts";
 import { readChange, readValue } from "../delta/from-wire.ts";
 import type { Change } from "../delta/operation.ts";
 import { fromLinkError } from "../wire/link-error.ts";
 import { protocolFault } from "../wire/wire-end.ts";
+import { type BoundState, BoundStates } from "./bound-states.ts";
 import { remoteCause } from "./failure.ts";
-import type { Binding, BoundState, Holder, HoldingFailure, HoldRequest } from "./holding.ts";
+import type { Binding, Holder, HoldingFailure, HoldRequest } from "./holding.ts";
+import { incarnationBytes, incarnationOf } from "./incarnation.ts";
 import type { LaidState, RemoteLayout } from "./remote-layout.ts";
 
 /** What the provider last said of it. */
@@ -25,14 +29,16 @@ type RemoteState =
   | { readonly kind: "bound" }
   | { readonly kind: "failed"; readonly failure: HoldingFailure };
 
+const loading: RemoteState = { kind: "loading" };
+
 /** What it was bound to, brought up to now by the frames since. */
 export interface LastBinding {
-  readonly incarnation: Uint8Array;
+  readonly incarnation: string;
   readonly layout: RemoteLayout;
   /** Of each state, by its place. */
   readonly versions: number[];
-  /** As of now; never changed in place, since references share it. */
-  states: ReadonlyMap<string, BoundState>;
+  /** As of now; references share it. */
+  states: BoundStates;
 }
 
 /** A reference's part in it. */
@@ -44,12 +50,18 @@ export interface Sharer {
 
 export class RemoteObject {
   readonly request: HoldRequest;
-  readonly #sharers = new Set<Sharer>();
-  #state: RemoteState = { kind: "loading" };
+  /** Its name among the objects of all types. */
+  readonly name: string;
+  /** The wire over which it is held, by whom that wire is; and its number there. */
+  held: unknown;
+  hold = 0;
+  readonly #sharers = new FewSet<Sharer>();
+  #state: RemoteState = loading;
   #last: LastBinding | undefined;
 
-  constructor(request: HoldRequest) {
+  constructor(request: HoldRequest, name: string) {
     this.request = request;
+    this.name = name;
   }
 
   get state(): RemoteState["kind"] {
@@ -82,7 +94,7 @@ export class RemoteObject {
 
   bound(message: Bound, layout: RemoteLayout, codec: Codec): void {
     if (this.#state.kind !== "loading") throw protocolFault("a bound came with no loading before it");
-    const last = adopted(message, layout, codec, this.#last);
+    const last = adopted(this.request.type, message, layout, codec, this.#last);
     this.#last = last;
     const binding = bindingOf(last);
     this.#move({ kind: "bound" }, (holder) => holder.bound(binding));
@@ -119,11 +131,11 @@ export class RemoteObject {
     );
     const { version } = change;
     last.versions[place] = version;
-    last.states = new Map(last.states).set(
+    last.states = last.states.with(
       state.name,
       change.kind === "value" ? { version, value: change.value } : { version, failure: change.failure },
     );
-    for (const sharer of [...this.#sharers]) {
+    for (const sharer of this.#sharers.all()) {
       if (this.#last !== last || this.state !== "bound") return;
       if (sharer.opened && this.#sharers.has(sharer)) sharer.holder.changed(state.name, change);
     }
@@ -132,7 +144,7 @@ export class RemoteObject {
   /** While one is told it may do anything: then the others hear what is newer, and the older no more. */
   #move(state: RemoteState, tell: (holder: Holder) => void): void {
     this.#state = state;
-    for (const sharer of [...this.#sharers]) {
+    for (const sharer of this.#sharers.all()) {
       if (this.#state !== state) return;
       if (sharer.opened && this.#sharers.has(sharer)) tell(sharer.holder);
     }
@@ -145,6 +157,7 @@ function bindingOf({ layout, incarnation, states }: LastBinding): Binding {
 
 /** All of a binding is read before anything of it is taken. */
 function adopted(
+  definition: ObjectDefinition,
   message: Bound,
   layout: RemoteLayout,
   codec: Codec,
@@ -155,13 +168,17 @@ function adopted(
     // The layout is the same; its number, and so the object, is this wire's.
     return { ...before, layout };
   }
-  const states = new Map<string, BoundState>();
-  const versions = message.states.map(({ version }) => version);
-  for (const [place, value] of message.states.entries()) {
-    const state = layout.places[place];
-    if (state !== undefined) states.set(state.name, boundState(codec, state, value, before));
+  if (message.incarnation.length !== incarnationBytes) {
+    throw protocolFault(`an incarnation of ${message.incarnation.length} bytes`);
   }
-  return { incarnation: Uint8Array.from(message.incarnation), layout, versions, states };
+  const versions = message.states.map(({ version }) => version);
+  const states = BoundStates.of(definition, (name) => {
+    const place = layout.places.findIndex((laid) => laid?.name === name);
+    const laid = layout.places[place];
+    const value = message.states[place];
+    return laid === undefined || value === undefined ? undefined : boundState(codec, laid, value, before);
+  });
+  return { incarnation: incarnationOf(message.incarnation), layout, versions, states };
 }
 
 function boundState(

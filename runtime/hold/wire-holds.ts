@@ -14,6 +14,7 @@ import { payloadOf } from "../wire/packet.ts";
 import { protocolFault } from "../wire/wire-end.ts";
 import { remoteCause } from "./failure.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
+import { bytesOf } from "./incarnation.ts";
 import type { RemoteCalls } from "./remote-calls.ts";
 import { readLayout, type RemoteLayout } from "./remote-layout.ts";
 import type { LastBinding, RemoteObject } from "./remote-object.ts";
@@ -23,7 +24,6 @@ export class WireHolds {
   readonly #calls: RemoteCalls;
   readonly #clock: Clock;
   readonly #objects = new Map<number, RemoteObject>();
-  readonly #ids = new Map<RemoteObject, number>();
   /** Given back, and the provider has not said so yet: what comes of them is dropped. */
   readonly #released = new Set<number>();
   readonly #types = new Map<number, ObjectDefinition>();
@@ -58,17 +58,19 @@ export class WireHolds {
 
   /** Holds an object; what is known of it from before goes along. */
   hold(object: RemoteObject): void {
-    const { type, params } = object.request;
+    const { last, request } = object;
+    const { type, params } = request;
     const { end } = this;
     const id = (this.#lastId += 1);
     this.#objects.set(id, object);
-    this.#ids.set(object, id);
+    object.held = this;
+    object.hold = id;
     const number = end.numberOf(type.$service.typeName);
     this.#types.set(number, type);
-    const { last } = object;
     const value: Hold = {
       $typeName: "holdfast.link.v1.Hold",
-      hold: id,
+      // What is held again is often much: its numbers, which only count on, are left out.
+      hold: last === undefined ? id : 0,
       type: number,
       params: payloadOf(end.codec, type.$params, params as never),
       ...(last === undefined ? {} : { have: this.#have(last) }),
@@ -80,7 +82,7 @@ export class WireHolds {
     const { name } = layout.variant;
     return {
       $typeName: "holdfast.link.v1.Have",
-      incarnation: incarnation,
+      incarnation: bytesOf(incarnation),
       variant: name === "" ? 0 : this.end.numberOf(name),
       versions,
     };
@@ -88,34 +90,34 @@ export class WireHolds {
 
   /** Gives an object back. */
   release(object: RemoteObject): void {
-    const id = this.#ids.get(object);
+    const id = this.#idOf(object);
     if (id === undefined) return;
     this.#calls.lose(id);
     this.#objects.delete(id);
-    this.#ids.delete(object);
+    object.held = undefined;
     this.#released.add(id);
     this.#say({ case: "release", value: { $typeName: "holdfast.link.v1.Release", hold: id } });
   }
 
   retry(object: RemoteObject): void {
-    const id = this.#ids.get(object);
+    const id = this.#idOf(object);
     if (id !== undefined)
       this.#say({ case: "retry", value: { $typeName: "holdfast.link.v1.Retry", hold: id } });
   }
 
   /** A promise that settles only with the provider's answer. */
   call(object: RemoteObject, call: ObjectCall): Promise<ObjectAnswer> {
-    const id = this.#ids.get(object);
+    const id = this.#idOf(object);
     return id === undefined ? new Promise(() => undefined) : this.#calls.give(id, call);
   }
 
   forget(object: RemoteObject, call: ObjectCall): void {
-    const id = this.#ids.get(object);
+    const id = this.#idOf(object);
     if (id !== undefined) this.#calls.forget(id, call);
   }
 
   keeps(object: RemoteObject, call: ObjectCall): boolean {
-    const id = this.#ids.get(object);
+    const id = this.#idOf(object);
     return id !== undefined && this.#calls.keeps(id, call);
   }
 
@@ -126,21 +128,27 @@ export class WireHolds {
 
   /** The wire is gone: tells each object. */
   drop(cause: ConnectError): void {
-    const objects = [...this.#ids.keys()];
-    for (const object of objects) if (this.#ids.has(object)) object.dropped(cause);
+    const objects = [...this.#objects.values()];
+    for (const object of objects) if (object.held === this) object.dropped(cause);
+    for (const object of this.#objects.values()) object.held = undefined;
     this.#calls.close();
     this.#objects.clear();
-    this.#ids.clear();
     this.#released.clear();
     this.#layouts.clear();
   }
 
   #bound(message: Bound): void {
-    const object = this.#object(message.hold);
-    if (object === undefined) return;
-    const layout = this.#layouts.get(message.layout);
-    if (layout === undefined) throw protocolFault(`the layout ${message.layout} was not told`);
-    object.bound(message, layout, this.end.codec);
+    const { hold, more } = message;
+    if (more > 0 && !message.unchanged) throw protocolFault("one value for several holds");
+    for (let id = hold; id <= hold + more; id += 1) {
+      // Who was told of one of them may have closed the wire.
+      if (!this.end.open) return;
+      const object = this.#object(id);
+      if (object === undefined) continue;
+      const layout = this.#layouts.get(message.layout);
+      if (layout === undefined) throw protocolFault(`the layout ${message.layout} was not told`);
+      object.bound(message, layout, this.end.codec);
+    }
   }
 
   #failed({ hold, cause, retryInMs }: Failed): void {
@@ -161,6 +169,11 @@ export class WireHolds {
     const object = this.#objects.get(hold);
     if (object === undefined && !this.#released.has(hold)) throw protocolFault(`there is no hold ${hold}`);
     return object;
+  }
+
+  /** Undefined: it is not held over this wire. */
+  #idOf(object: RemoteObject): number | undefined {
+    return object.held === this ? object.hold : undefined;
   }
 
   #say(kind: ClientMessage["kind"]): void {

@@ -77,6 +77,8 @@ export class PacketQueue<Desc extends DescMessage> {
   readonly #desc: Desc;
   readonly #send: (packet: Uint8Array) => void;
   #waiting: Plain[] = [];
+  /** The last message, as long as its sender may change it. */
+  #open: MessageShape<Desc> | undefined;
   readonly #batch = new Batch(() => this.flush());
 
   constructor(codec: Codec, desc: Desc, send: (packet: Uint8Array) => void) {
@@ -91,14 +93,34 @@ export class PacketQueue<Desc extends DescMessage> {
    * @throws CodecError for one that does not fit its types; the others go out all the same.
    */
   add(message: MessageShape<Desc>): void {
+    this.#closeOpen();
     this.#waiting.push(this.#codec.shape(this.#desc, message));
     // In a turn with much to say the other end begins with its first part while the rest is made.
     if (this.#waiting.length >= packetMessageCountAim) this.flush();
     else this.#batch.mark();
   }
 
+  /** Adds a message that its sender may change until something else is added, or the turn is over. */
+  addOpen(message: MessageShape<Desc>): void {
+    this.#closeOpen();
+    this.#open = message;
+    this.#batch.mark();
+  }
+
+  isOpen(message: MessageShape<Desc>): boolean {
+    return this.#open === message;
+  }
+
+  #closeOpen(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    this.#open = undefined;
+    this.#waiting.push(this.#codec.shape(this.#desc, open));
+  }
+
   /** Sends what waits, now: before a close, and for who cannot wait for the turn's end. */
   flush(): void {
+    this.#closeOpen();
     const waiting = this.#waiting;
     if (waiting.length === 0) return;
     this.#waiting = [];

@@ -119,6 +119,19 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
     if (this.#state === "open") this.#queue.add(message);
   }
 
+  /**
+   * Says something that its sender may still add to, as long as {@link isOpen} says so: what is true of many is said
+   * once then.
+   */
+  sendOpen(message: MessageShape<Out>): void {
+    if (this.#state === "open") this.#queue.addOpen(message);
+  }
+
+  /** Whether nothing was said since this, and it waits for the turn's end. */
+  isOpen(message: MessageShape<Out>): boolean {
+    return this.#queue.isOpen(message);
+  }
+
   /** Sends what was packed already, behind all that was said before. Others may be sent the same bytes. */
   sendPacket(packet: Uint8Array): void {
     if (this.#state !== "open") return;

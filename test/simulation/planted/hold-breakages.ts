@@ -36,8 +36,8 @@ export const objects: readonly Breakage[] = [
   {
     name: "an object that is bound anew shows what it showed before",
     file: "runtime/hold/remote-object.ts",
-    from: "    const last = adopted(message, layout, codec, this.#last);\n    this.#last = last;",
-    to: "    const last = this.#last ?? adopted(message, layout, codec, this.#last);\n    this.#last = last;",
+    from: "    const last = adopted(this.request.type, message, layout, codec, this.#last);",
+    to: "    const last = this.#last ?? adopted(this.request.type, message, layout, codec, this.#last);",
     where: all(held, incident("cut", "block", "crash")),
   },
   {
