@@ -64,3 +64,25 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
     );
   });
 }
+
+/** {@link untilAborted} for one promise after the other, with one listener on the signal for all of them. */
+export class WaitsUntilAbort {
+  readonly #signal: AbortSignal;
+  /** Nobody waits for this signal by it any more. */
+  readonly forget: () => void;
+  #reject: ((reason: unknown) => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    this.forget = onAbort(signal, (reason) => this.#reject?.(reason));
+  }
+
+  /** To be called again when the promise before is over. */
+  of<T>(promise: Promise<T>): Promise<T> {
+    if (this.#signal.aborted) return untilAborted(promise, this.#signal);
+    return new Promise<T>((resolve, reject) => {
+      this.#reject = reject;
+      promise.then(resolve, reject);
+    });
+  }
+}

@@ -167,7 +167,7 @@ export class LinkEnvironment implements CallEnvironment {
    *
    * @param open - makes their transport; the code for it is the caller's to bring.
    */
-  streamConnection(open: typeof httpStreamTry): TryConnection<Transport> {
+  streamConnection(open: typeof httpStreamTry): TryConnection<Pick<Transport, "stream">> {
     return this.#over(open);
   }
 

@@ -4,7 +4,6 @@
  *
  * Source: design "Streams: The client".
  */
-import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import type { HttpClient } from "../base/http-client.ts";
 import { headerNames } from "../call/headers.ts";
 import type { OwnConnections, StreamEnvironment } from "../stream/stream-environment.ts";
@@ -64,46 +63,16 @@ function ownConnections(
 ): OwnConnections {
   return {
     begin(onByte) {
-      const counted: HttpClient = {
-        send: async (request) => withBytes(await client.send(request), onByte),
-        reach: (url, signal) => client.reach(url, signal),
-        retire: () => client.retire(),
-        close: () => client.close(),
-      };
       // Packets in the binary form of the rpc, whatever is in them: in JSON they would be base64.
-      const { transport, progress } = httpStreamTry(counted, { baseUrl, format: "binary", interceptors });
+      const { transport, progress } = httpStreamTry(client, {
+        baseUrl,
+        format: "binary",
+        interceptors,
+        onByte,
+      });
       return { transport, http: progress };
     },
     reach: (signal) => client.reach(`${baseUrl}/${probePath}`, signal),
     close: () => client.close(),
-  };
-}
-
-/** The same answer, with a word for each piece of its body. */
-function withBytes(answer: UniversalClientResponse, onByte: () => void): UniversalClientResponse {
-  onByte();
-  return { ...answer, body: noted(answer.body, onByte) };
-}
-
-function noted(body: AsyncIterable<Uint8Array>, onByte: () => void): AsyncIterable<Uint8Array> {
-  return {
-    [Symbol.asyncIterator]() {
-      const source = body[Symbol.asyncIterator]();
-      return {
-        async next() {
-          const result = await source.next();
-          if (result.done !== true) onByte();
-          return result;
-        },
-        return: async () => {
-          await source.return?.();
-          return { done: true, value: undefined };
-        },
-        throw: async (error: unknown) => {
-          await source.return?.();
-          throw error;
-        },
-      };
-    },
   };
 }

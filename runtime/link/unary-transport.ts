@@ -5,21 +5,9 @@
  *
  * Source: decision "The unary path".
  */
-import {
-  create,
-  type DescMessage,
-  type DescMethodUnary,
-  fromBinary,
-  fromJsonString,
-  type Message,
-  type MessageInitShape,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, type DescMethodUnary, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   appendHeaders,
-  Code,
-  ConnectError,
   createContextValues,
   type Interceptor,
   type Transport,
@@ -34,10 +22,11 @@ import {
 } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest } from "../base/http-client.ts";
 import { bytesOf, WholeBody } from "../base/whole-body.ts";
+import { bytesOfMessage, type MessageFormat, messageOfBytes } from "./message-bytes.ts";
 
 export interface UnaryTransportOptions {
   readonly baseUrl: string;
-  readonly format: "binary" | "json";
+  readonly format: MessageFormat;
   readonly interceptors: readonly Interceptor[];
 }
 
@@ -81,7 +70,7 @@ type Next = (request: UnaryRequest) => Promise<UnaryResponse>;
 const contentTypes = { binary: "application/proto", json: "application/json" };
 
 /** @param given - headers of this try alone, which are taken over. */
-function requestHeaders(given: HeadersInit | undefined, format: "binary" | "json"): Headers {
+function requestHeaders(given: HeadersInit | undefined, format: MessageFormat): Headers {
   const header = given instanceof Headers ? given : new Headers(given);
   header.set("content-type", contentTypes[format]);
   header.set("connect-protocol-version", "1");
@@ -91,7 +80,7 @@ function requestHeaders(given: HeadersInit | undefined, format: "binary" | "json
 async function exchange(
   send: SendUnary,
   request: UnaryRequest,
-  format: "binary" | "json",
+  format: MessageFormat,
 ): Promise<UnaryResponse> {
   const { url, method, header, signal, service } = request;
   const body = new WholeBody(bytesOfMessage(method.input, request.message, format));
@@ -108,29 +97,4 @@ async function exchange(
   if (error !== undefined) throw errorFromJsonBytes(bytes, appendHeaders(head, trailer), error);
   const message = messageOfBytes(method.output, bytes, format);
   return { stream: false, service, method, header: head, trailer, message };
-}
-
-function bytesOfMessage(desc: DescMessage, message: Message, format: "binary" | "json"): Uint8Array {
-  try {
-    return format === "binary"
-      ? toBinary(desc, message)
-      : new TextEncoder().encode(toJsonString(desc, message));
-  } catch (error) {
-    throw unfit("the request cannot be written", error);
-  }
-}
-
-function messageOfBytes(desc: DescMessage, bytes: Uint8Array, format: "binary" | "json"): Message {
-  try {
-    return format === "binary"
-      ? fromBinary(desc, bytes)
-      : fromJsonString(desc, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
-  } catch (error) {
-    throw unfit("the reply cannot be read", error);
-  }
-}
-
-function unfit(what: string, error: unknown): ConnectError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new ConnectError(`${what}: ${why}`, Code.Internal, undefined, undefined, error);
 }

@@ -129,7 +129,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
     this.#followed = followed;
     this.#opening = opening;
     this.#packet = packet;
-    this.#begun = own.begin(opening.onByte);
+    this.#begun = own.begin(() => opening.onByte(env.clock.monotonic()));
     this.probe = own.reach;
     this.#closeOwn = closeOwn;
   }

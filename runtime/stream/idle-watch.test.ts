@@ -39,7 +39,7 @@ describe("the idle watch", () => {
     const { watch, dead } = watchOn(clock);
     watch.start();
     await clock.advance(20_000);
-    watch.note();
+    watch.note(clock.monotonic());
     await clock.advance(44_999);
     expect(dead).toEqual([]);
     await clock.advance(1);
@@ -53,7 +53,7 @@ describe("the idle watch", () => {
     watch.start();
     for (let at = 0; at < 600_000; at += 15_000) {
       await clock.advance(15_000);
-      watch.note();
+      watch.note(clock.monotonic());
     }
     expect([dead, probes()]).toEqual([[], 0]);
     watch.stop();
@@ -66,7 +66,7 @@ describe("the idle watch", () => {
     watch.start();
     await clock.advance(10_000);
     // The bytes that came in the sleep are read in the same turn as the late timer.
-    clock.timer(4_000, () => clock.timer(0, () => watch.note()));
+    clock.timer(4_000, () => clock.timer(0, () => watch.note(clock.monotonic())));
     await clock.sleepLaptop(7_200_000);
     expect([dead, probes()]).toEqual([[], 0]);
     watch.stop();
@@ -93,7 +93,7 @@ describe("the idle watch", () => {
     const clock = virtualClock();
     const { watch, dead } = watchOn(clock, async () => {
       await clock.settle();
-      watch.note();
+      watch.note(clock.monotonic());
       return false;
     });
     watch.start();

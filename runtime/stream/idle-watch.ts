@@ -37,17 +37,17 @@ export class IdleWatch {
     this.#lastByteAt = options.clock.monotonic();
   }
 
-  /** A byte came. Cheap: no timer is set anew. */
-  note(): void {
+  /** A byte came at this time of the monotonic clock. Cheap: no timer is set anew. */
+  note(atMs: number): void {
     this.#fedCount += 1;
-    this.#lastByteAt = this.#options.clock.monotonic();
+    this.#lastByteAt = atMs;
   }
 
   /** The connection is read from now on. */
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    this.note();
+    this.note(this.#options.clock.monotonic());
     this.#schedule(this.#options.idleMs);
   }
 

@@ -36,7 +36,7 @@ function plainConnection<I extends DescMessage, O extends DescMessage>(
   own: OwnConnections,
   closeOwn: () => void,
 ): StreamConnection<MessageShape<O>> {
-  const { transport, http } = own.begin(onByte);
+  const { transport, http } = own.begin(() => onByte(env.clock.monotonic()));
   let items: AsyncIterator<MessageShape<O>, undefined> | undefined;
   let trailer = (): void => undefined;
   const open = async (): Promise<void> => {

@@ -57,7 +57,7 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
   #iterated = false;
   #end: End | undefined;
   /** Several reads at once get their items in order. */
-  #turn: Promise<unknown> = Promise.resolve();
+  #turn: Promise<unknown> | undefined;
   #waitingReads = 0;
   #forget: readonly (() => void)[] = [];
 
@@ -138,30 +138,35 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     return { done: false, value: item };
   }
 
+  /** A loop waits for one item at a time; who asks for more than one at once gets them in order. */
   #nextInTurn(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
-    this.#waitingReads += 1;
-    const result = this.#turn
-      .then(() => this.#next())
-      .finally(() => {
-        this.#waitingReads -= 1;
-      });
-    this.#turn = result.catch(() => undefined);
+    const result = this.#next(this.#waitingReads === 0 ? undefined : this.#turn);
+    this.#turn = result;
     return result;
   }
 
-  async #next(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
-    this.#begin();
-    for (;;) {
-      const one = this.#inbox.take();
-      if (one?.kind === "item") return this.#taken(one);
-      if (one?.kind === "gap") {
-        const given = await this.#tell(one.gap);
-        if (given !== undefined) return { done: false, value: given };
-      } else if (this.#end !== undefined) {
-        return this.#ended(this.#end);
-      } else {
-        await this.#inbox.arrival();
+  async #next(
+    before: Promise<unknown> | undefined,
+  ): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
+    this.#waitingReads += 1;
+    try {
+      // What went wrong with it, its own reader hears.
+      if (before !== undefined) await before.catch(() => undefined);
+      this.#begin();
+      for (;;) {
+        const one = this.#inbox.take();
+        if (one?.kind === "item") return this.#taken(one);
+        if (one?.kind === "gap") {
+          const given = await this.#tell(one.gap);
+          if (given !== undefined) return { done: false, value: given };
+        } else if (this.#end !== undefined) {
+          return await this.#ended(this.#end);
+        } else {
+          await this.#inbox.arrival();
+        }
       }
+    } finally {
+      this.#waitingReads -= 1;
     }
   }
 

@@ -174,7 +174,7 @@ export class SharedWire {
     let standing: Standing | undefined;
     this.#generation += 1;
     const idleMs = Math.min(...this.#idleTimes.values());
-    const wire = heardBy(webSocketWire(socket, clock), () => standing?.streams.heard());
+    const wire = heardBy(webSocketWire(socket, clock), () => standing?.streams.heard(clock.monotonic()));
     const hello = {
       ...{ codec: format, link: linkId, slot, generation: this.#generation, session, build, token, idleMs },
       anon: token === undefined ? anonymous : undefined,

@@ -35,8 +35,8 @@ export interface StreamOpening {
   readonly generation: number;
   /** Ends the connection, with the reason that `next` then rejects with. */
   readonly signal: AbortSignal;
-  /** Called for whatever arrives, before it is read. */
-  readonly onByte: () => void;
+  /** Called for whatever arrives, before it is read, with the time of the monotonic clock. */
+  readonly onByte: (atMs: number) => void;
 }
 
 export interface StreamConnection<T> {

@@ -16,7 +16,10 @@ import type { WebSocketMaker } from "../wire/websocket.ts";
 /** Connections that only one stream uses. */
 export interface OwnConnections {
   /** A transport for one rpc. `onByte` is called for each piece of its answer. */
-  begin(onByte: () => void): { readonly transport: Transport; readonly http: () => HttpProgress | undefined };
+  begin(onByte: () => void): {
+    readonly transport: Pick<Transport, "stream">;
+    readonly http: () => HttpProgress | undefined;
+  };
   /** Asks for a sign on the same connection; undefined over a transport that the program gave. */
   readonly reach: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   close(): void;

@@ -12,7 +12,7 @@ import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
 import { foreignTimeoutMsMost, promptProbeEveryMs, streamRetryMs } from "../base/constants.ts";
 import type { StreamState } from "../base/streams.ts";
-import { onAbort, untilAborted } from "../base/signals.ts";
+import { onAbort, untilAborted, WaitsUntilAbort } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
 import type { TryEnd } from "../call/outcome.ts";
 import { SignInGone } from "../call/sign-in.ts";
@@ -187,9 +187,9 @@ export class StreamLoop<T> {
       after: this.intake.begin(),
       generation: this.#generation,
       signal: cut.signal,
-      onByte: () => {
-        this.#lastByteAt = this.#clock.monotonic();
-        this.#idle?.note();
+      onByte: (atMs) => {
+        this.#lastByteAt = atMs;
+        this.#idle?.note(atMs);
       },
     });
     let broken = true;
@@ -227,6 +227,17 @@ export class StreamLoop<T> {
       const text = `the stream did not open in ${tryWaitMs} ms`;
       cut.abort(new ConnectionFault("no-reply", text, { sent: true }));
     });
+    const waits = new WaitsUntilAbort(cut.signal);
+    const told = {
+      onReady: () => {
+        opening.cancel();
+        answered();
+        env.answered();
+        this.#refreshed = false;
+        this.#move({ kind: "ready" });
+      },
+      onItem: () => this.#move({ kind: "gave" }),
+    };
     try {
       for (;;) {
         if (inbox.isFull) {
@@ -235,22 +246,14 @@ export class StreamLoop<T> {
           this.#stop.signal.throwIfAborted();
         }
         idle?.start();
-        const batch = await untilAborted(connection.next(), cut.signal);
+        const batch = await waits.of(connection.next());
         // An rpc that ends without a word was ended by something that does not know us.
         if (batch === undefined) return { kind: "again", afterMs: 0 };
-        const end = this.intake.take(batch, {
-          onReady: () => {
-            opening.cancel();
-            answered();
-            env.answered();
-            this.#refreshed = false;
-            this.#move({ kind: "ready" });
-          },
-          onItem: () => this.#move({ kind: "gave" }),
-        });
+        const end = this.intake.take(batch, told);
         if (end !== undefined) return end;
       }
     } finally {
+      waits.forget();
       opening.cancel();
     }
   }

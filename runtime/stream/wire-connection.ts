@@ -166,7 +166,7 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
         this.#put(message);
         if (kind.case === "item" && kind.value.item !== undefined)
           this.#waitingBytes += payloadBytes(kind.value.item);
-        this.#slow.mark();
+        if (this.#isFull) this.#slow.mark();
       }
     } catch (error) {
       this.#unfollow(streams);
@@ -180,8 +180,8 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
     this.#wakeUp();
   }
 
-  heard(): void {
-    this.#parts.opening.onByte();
+  heard(atMs: number): void {
+    this.#parts.opening.onByte(atMs);
   }
 
   async #open(): Promise<void> {
@@ -252,10 +252,13 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
     return batch;
   }
 
-  #pauseIfFull(): void {
+  get #isFull(): boolean {
     const { roomCount } = this.#parts.followed.definition;
-    if (this.#waiting.length < roomCount && this.#waitingBytes < waitingBytesMost) return;
-    if (this.#streams !== undefined) this.#unfollow(this.#streams);
+    return this.#waiting.length >= roomCount || this.#waitingBytes >= waitingBytesMost;
+  }
+
+  #pauseIfFull(): void {
+    if (this.#isFull && this.#streams !== undefined) this.#unfollow(this.#streams);
   }
 
   async #nextOfOwn(

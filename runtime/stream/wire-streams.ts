@@ -15,8 +15,8 @@ export interface WireStream {
   said(kind: ServerMessage["kind"]): void;
   /** The wire has ended; undefined: in good order, without a word of this stream. */
   over(cause: Error | undefined): void;
-  /** A byte came on the wire. */
-  heard(): void;
+  /** A byte came on the wire, at this time of the monotonic clock. */
+  heard(atMs: number): void;
 }
 
 export class WireStreams {
@@ -58,8 +58,8 @@ export class WireStreams {
     this.end.send(create(ClientMessageSchema, { kind: { case: "unfollow", value } }));
   }
 
-  heard(): void {
-    for (const stream of this.#streams.values()) stream.heard();
+  heard(atMs: number): void {
+    for (const stream of this.#streams.values()) stream.heard(atMs);
   }
 
   /** The server will end this wire: its streams come back on another one. */
