@@ -4,6 +4,8 @@ import { Notebooks } from "../notebooks.ts";
 import { holdNotes } from "../suite.ts";
 import { remoteWorlds } from "../world.ts";
 
+// A link opens its wires by itself, one after the other: no program can call `connect` too early there. What is like it,
+// a wire that opens while the one before still answers, is in drops.test.ts.
 it.each(remoteWorlds)(
   "in $name: connect throws until the wire before has closed wholly, and then holds again",
   async ({ create }) => {

@@ -9,6 +9,8 @@ import { failing, kept, outcomeOf } from "../suite.ts";
 import { Notebook } from "../gen/test/objects/v1/notebook_holdfast.ts";
 import { remoteWorlds } from "../world.ts";
 
+// What depends on a remote object lives in a host that serves and connects. A link serves nothing, and a server holds
+// nothing from elsewhere, so that there is no such object between a server and a link.
 it.each(remoteWorlds)(
   "in $name: an object that activates fails for now when what it waits for is dropped, and tries again once that is there",
   async (kind) => {

@@ -2,20 +2,28 @@ import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { ServerMessageSchema } from "../../../gen/holdfast/link/v1/link_pb.ts";
-import { createHost } from "../../../runtime/hold/host.ts";
+import type { Clock } from "../../../runtime/base/clock.ts";
+import { createHost, type Host } from "../../../runtime/hold/host.ts";
+import { wiresBy } from "../../../runtime/link/link-wire.ts";
+import { createLinkOf } from "../../../runtime/link/registry.ts";
+import { nodePlatform } from "../../../runtime/node/platform.ts";
 import { virtualClock } from "../../../runtime/testing/virtual-clock.ts";
 import { type CodecName, codecNamed, firstPacket, welcomeMessage } from "../../../runtime/wire/handshake.ts";
 import { payloadOf } from "../../../runtime/wire/packet.ts";
 import { ServerEnd } from "../../../runtime/wire/server-end.ts";
 import { Notebook } from "../gen/test/objects/v1/notebook_holdfast.ts";
-import { type Pipe, pipes } from "../pipes.ts";
+import { type Pipe, type PipeEnd, pipes } from "../pipes.ts";
 
-/** A host, and a provider of which the test writes every message. */
+/** Who holds: a host to which the test gives its wire, or a link, which opens wires by itself. */
+type Who = "a host" | "a link";
+
+/** Who holds, and a provider of which the test writes every message. */
 async function written(
   pipe: Pipe,
   codecName: CodecName,
+  who: Who,
 ): Promise<{
-  readonly host: ReturnType<typeof createHost>;
+  readonly notes: ReturnType<typeof holdOf>;
   readonly provider: ServerEnd;
   readonly heard: string[];
   readonly causes: (Error | undefined)[];
@@ -27,7 +35,6 @@ async function written(
   const clock = virtualClock();
   const codec = codecNamed(codecName);
   if (codec === undefined) throw new Error("no codec");
-  const host = createHost({ clock, connects: true });
   const heard: string[] = [];
   const causes: (Error | undefined)[] = [];
   let accepted: (end: ServerEnd) => void = () => undefined;
@@ -53,9 +60,9 @@ async function written(
     });
     wire.onClose((cause) => made?.gone(cause));
   }, clock);
-  const connected = host.connect(await end.open(), { codec: codecName });
+  const host = await holding(who, end, codecName, clock);
+  const notes = holdOf(host);
   const provider = await coming;
-  await connected.opened;
   const settle = async (): Promise<void> => {
     for (let count = 0; count < 20; count++) await new Promise((resolve) => setTimeout(resolve, 1));
   };
@@ -63,7 +70,7 @@ async function written(
     provider.send(create(ServerMessageSchema, { kind: kind as never }));
   };
   return {
-    host,
+    notes,
     provider,
     heard,
     causes,
@@ -85,11 +92,38 @@ async function written(
   };
 }
 
+async function holding(
+  who: Who,
+  end: PipeEnd,
+  codec: CodecName,
+  clock: Clock,
+): Promise<Pick<Host, "hold" | "close">> {
+  if (who === "a host") {
+    const host = createHost({ clock, connects: true });
+    await host.connect(await end.open(), { codec }).opened;
+    return host;
+  }
+  const linkOf = createLinkOf(nodePlatform, []);
+  return linkOf("http://127.0.0.1:9", {
+    clock,
+    codec,
+    wire: wiresBy(() => end.open()),
+    outbox: { atStart: false },
+  });
+}
+
+// A link's wire opens when something is held.
+const holdOf = (host: Pick<Host, "hold">) => host.hold(Notebook, { session: "S1" });
+
+const kinds = (["a host", "a link"] as const).flatMap((who) =>
+  (["json", "msgpack"] as const).map((codec) => [who, codec] as const),
+);
+
 describe.each(pipes)("over $name", (pipe) => {
-  describe.each(["json", "msgpack"] as const)("with %s", (codec) => {
+  describe.each(kinds)("%s that holds with %s", (who, codec) => {
     it("a frame for a hold that was just given back is dropped, until the provider has let go", async () => {
-      const world = await written(pipe, codec);
-      const notes = world.host.hold(Notebook, { session: "S1" });
+      const world = await written(pipe, codec, who);
+      const { notes } = world;
       await world.settle();
       world.bind(1);
       await world.settle();
@@ -111,19 +145,25 @@ describe.each(pipes)("over $name", (pipe) => {
     it.each([
       ["a frame for a hold that never was", "frame"],
       ["a bound with no loading before it", "bound"],
+      ["one value for several holds", "several"],
+      ["what is the same for holds that never were", "more"],
     ] as const)("%s closes the wire, and the reference is loading", async (_, what) => {
-      const world = await written(pipe, codec);
-      const notes = world.host.hold(Notebook, { session: "S1" });
+      const world = await written(pipe, codec, who);
+      const { notes } = world;
       await world.settle();
       world.bind(1);
       await world.settle();
+      const bound = { hold: 1, layout: 1, incarnation: new Uint8Array(16) };
       if (what === "frame") world.frame(7);
-      else
-        world.provider.send(
-          create(ServerMessageSchema, {
-            kind: { case: "bound", value: { hold: 1, layout: 1, incarnation: new Uint8Array(16) } },
-          }),
-        );
+      else {
+        if (what !== "bound") {
+          const loading = { case: "loading", value: { hold: 1 } } as const;
+          world.provider.send(create(ServerMessageSchema, { kind: loading }));
+        }
+        const more = what === "bound" ? 0 : 2 ** 32 - 1;
+        const value = { ...bound, more, unchanged: what === "more" };
+        world.provider.send(create(ServerMessageSchema, { kind: { case: "bound", value } }));
+      }
       await world.settle();
       expect(world.provider.open).toBe(false);
       expect(notes.$state.value.kind).toBe("loading");

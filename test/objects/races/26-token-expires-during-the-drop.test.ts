@@ -4,6 +4,7 @@ import { Notebooks } from "../notebooks.ts";
 import { holdNotes, outcomeOf } from "../suite.ts";
 import { serverWorlds } from "../world.ts";
 
+// Two hosts have no sign-in: whoever accepts a wire says who is at its other end, for as long as it lives.
 it.each(serverWorlds)(
   "in $name: a token that expires between the drop and the reconnect is renewed once, then all is held again",
   async ({ create }) => {
