@@ -579,6 +579,18 @@ describe("a command that is sent at most once", () => {
     expect(said(await other)).toBe("ran 10");
   });
 
+  it("does not ask for a new try when its try waits no longer", async () => {
+    const { journal, clock } = setUp();
+    const { work, end } = handler();
+    const waiting = new AbortController();
+    const answer = journal.run(attempt("a", { definition, waiting: waiting.signal }), work);
+    await clock.settle();
+    waiting.abort();
+    expect(said(await answer)).toMatch(/^unknown DeadlineExceeded: the command runs on/);
+    end(10);
+    await journal.idle();
+  });
+
   it("does not ask for a new try when its handler fails", async () => {
     const { journal } = setUp();
     expect(said(await journal.run(attempt("a", { definition }), throws(new Error("x"))))).toMatch(

@@ -24,7 +24,7 @@ import { firstSentMsOf, isAged, meet, type TryFacts, type Verdict } from "./entr
 import { fingerprint, methodName } from "./fingerprint.ts";
 import { Keeping, told } from "./keeping.ts";
 import { answerOf, type Ending } from "./outcome.ts";
-import { ageUnknown, fault, inProgress, journalFull, refusal, unavailable } from "./own-answers.ts";
+import { ageUnknown, fault, inProgress, journalFull, refusal, runsOn, unavailable } from "./own-answers.ts";
 import { RunEffects, type RunEffectsParts } from "./run-effects.ts";
 import type { MakeAnswer, Run } from "./run.ts";
 import { Runs } from "./runs.ts";
@@ -92,8 +92,11 @@ class StoredJournal implements Journal {
   }
 
   #awaited(attempt: Attempt, answer: Promise<Answer>): Promise<Answer> {
-    const { waiting } = attempt;
-    return new Promise((resolve) => {
+    const { waiting, definition } = attempt;
+    return new Promise((settle) => {
+      // What runs, and is sent at most once, must not be asked for again.
+      const resolve = (its: Answer): void =>
+        settle(its.mark === "later" && !isOnce(definition) ? runsOn() : its);
       const stopWaiting = (): void => resolve(inProgress());
       waiting.addEventListener("abort", stopWaiting);
       const end = (its: Answer): void => {

@@ -30,6 +30,13 @@ export function inProgress(): Answer {
   return refusal("IN_PROGRESS", undefined, [retryDetail(inProgressRetryMs)]);
 }
 
+/** The same of a command that is sent at most once: nobody will ask how it ended, and nothing remembers. */
+export function runsOn(): Answer {
+  const text =
+    "the command runs on after the time that its caller gave it, and nobody will tell how it ends. Look whether it took effect before calling again.";
+  return { mark: "unknown", repeat: false, result: { error: new ConnectError(text, Code.DeadlineExceeded) } };
+}
+
 /** Nothing is kept: the same try may come again. */
 export function fault(error: ConnectError): Answer {
   return { mark: "later", repeat: false, result: { error } };
