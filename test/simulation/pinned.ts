@@ -26,4 +26,5 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 2782, found: "an entry that another process has sent and taken out is sent as if nobody had" },
   { seed: 3780, found: "a late command that is sent at most once begins, although its client has settled it" },
   { seed: 5411, found: "what was in store for an open WebSocket happens after everything was healed" },
+  { seed: 23_450, found: "a command that is sent at most once is asked for again while it runs" },
 ];
