@@ -13,23 +13,24 @@ import type { GetOptions, HoldOptions, Reference, Self } from "../base/objects.t
 import { checkedImplementation, type Implementation } from "./implementation.ts";
 import { referenceTo } from "./reference-class.ts";
 import type { ReferenceCore } from "./reference.ts";
+import type { TakenReference } from "./references.ts";
 import { whenLive } from "./when-live.ts";
 
 /** Any object's factory; the public type ties params and implementation to the definition. */
 export type AnyFactory = (context: { readonly params: Message; readonly self: Self }) => unknown;
 
-/** A hold of this host in which the program's part is still to be made. */
-export type HoldCore = (
+/** Takes a reference from its host for an object. */
+export type TakeReference = (
   definition: ObjectDefinition,
   params: unknown,
   options: HoldOptions<string> | undefined,
-) => { readonly core: ReferenceCore; readonly readyTimeoutMs: number };
+) => TakenReference;
 
 /** The object that is activated. */
 export interface ActivationOwner {
   readonly served: { readonly definition: ObjectDefinition; readonly factory: AnyFactory };
   readonly params: Message;
-  readonly env: { readonly holdCore: HoldCore; readonly clock: Clock; readonly log: Log };
+  readonly env: { readonly takeReference: TakeReference; readonly clock: Clock; readonly log: Log };
   /** The object says that it fails, or what it depends on was dropped while it activates. */
   activationFailed(activation: Activation, cause: unknown, broken: boolean | undefined): void;
 }
@@ -165,9 +166,9 @@ export class Activation {
     definition: ObjectDefinition,
     params: unknown,
     options: HoldOptions<string> | undefined,
-  ): ReturnType<HoldCore> {
+  ): TakenReference {
     if (this.#ended) throw new ConnectError("the object has ended: it holds nothing any more", Code.Canceled);
-    const held = this.#owner.env.holdCore(definition, params, options);
+    const held = this.#owner.env.takeReference(definition, params, options);
     const { core } = held;
     const release = (): void => core.release();
     const unwatch = core.watch({

@@ -14,10 +14,10 @@
  *
  * Source: design "Held objects".
  */
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { type Clock, systemClock } from "../base/clock.ts";
-import { defaultTiming, type Timing } from "../base/constants.ts";
+import type { Timing } from "../base/constants.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import { asyncDispose } from "../base/dispose.ts";
 import { HoldfastError } from "../base/errors.ts";
@@ -27,19 +27,15 @@ import type { GetOptions, HoldOptions, Holds } from "../base/objects.ts";
 import { type Random, systemRandom } from "../base/random.ts";
 import type { Wire } from "../wire/wire.ts";
 import { type AcceptedWire, acceptWire } from "./accept-wire.ts";
-import type { HoldCore } from "./activation.ts";
+import { assertObject } from "./assert-object.ts";
 import { type ConnectedWire, type ConnectOptions, Elsewhere } from "./connect-wire.ts";
-import { causeOf } from "./failure.ts";
-import type { HoldRequest, Provider } from "./holding.ts";
+import type { Provider } from "./holding.ts";
 import type { HostInside } from "./host-inside.ts";
 import { LocalObjects } from "./local-objects.ts";
 import { Lingering } from "./lingering.ts";
-import { keyedParams } from "./params-key.ts";
-import { referenceTo } from "./reference-class.ts";
-import { ReferenceCore, type ReferenceParts } from "./reference.ts";
+import { assertReadyTimeout, References } from "./references.ts";
 import { plainRun, type RunCommand } from "./run-call.ts";
 import { type Factory, servedType, type ServeOptions } from "./served-type.ts";
-import { whenLive } from "./when-live.ts";
 
 export interface HostOptions {
   /** Default: the system's. */
@@ -116,21 +112,15 @@ export function createHost(options: HostOptions = {}): Host {
   return new ObjectHost(options);
 }
 
-const nobody: Caller = { by: undefined, grants: [] };
-
 class ObjectHost implements Host {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
   readonly #options: HostOptions;
   readonly #objects: LocalObjects;
-  readonly #references = new Set<ReferenceCore>();
+  readonly #references: References;
   readonly #accepted = new Set<AcceptedWire>();
   #elsewhere: Elsewhere | undefined;
-  /** References that wait for `load`: what is done with each once it is over. */
-  #unloaded: Map<ReferenceCore, () => void> | undefined;
-  #lastParts: ReferenceParts | undefined;
-  #loadFailure: HoldfastError | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: HostOptions) {
@@ -139,12 +129,17 @@ class ObjectHost implements Host {
     this.#clock = options.clock ?? systemClock;
     this.#random = options.random ?? systemRandom;
     this.#log = options.log ?? silentLog;
+    const { caller, timing, readyTimeoutMs } = options;
+    this.#references = new References({
+      ...{ clock: this.#clock, random: this.#random, log: this.#log, timing, readyTimeoutMs, caller },
+      providerOf: (typeName) => this.#providerOf(typeName),
+    });
     this.#objects = new LocalObjects({
       clock: this.#clock,
       random: this.#random,
       log: this.#log,
       run: options.run ?? plainRun(this.#clock, this.#log),
-      holdCore: (type, params, holdOptions) => this.#holdCore(type, params, holdOptions),
+      takeReference: (type, params, holdOptions) => this.#references.take(type, params, holdOptions),
       lingering: new Lingering(this.#clock),
     });
     if (options.connects === true) this.#connects();
@@ -156,10 +151,13 @@ class ObjectHost implements Host {
         return loading;
       },
     });
-    if (options.load === undefined) return;
-    loading = this.#load(options.load).finally(() => {
-      loading = undefined;
-    });
+    const { load } = options;
+    if (load === undefined) return;
+    loading = this.#references
+      .waitFor(() => load(this))
+      .finally(() => {
+        loading = undefined;
+      });
   }
 
   serve<Params extends DescMessage, Ref, Implementation>(
@@ -167,7 +165,7 @@ class ObjectHost implements Host {
     factory: Factory<Params, Implementation>,
     options: ServeOptions<Params> = {},
   ): void {
-    assertDefinition(type, "serve");
+    assertObject(type, "serve");
     this.#assertOpen();
     if (typeof factory !== "function") {
       throw new TypeError(`holdfast: serve takes a function that makes a ${type.$service.typeName}.`);
@@ -180,19 +178,11 @@ class ObjectHost implements Host {
   }
 
   hold(type: ObjectDefinition, params: unknown, options?: HoldOptions<string>): never {
-    const { core } = this.#holdCore(type, params, options, this.#references);
-    return referenceTo(type, core) as never;
+    return this.#references.hold(type, params, options);
   }
 
-  async get(type: ObjectDefinition, params: unknown, options?: GetOptions<string>): Promise<never> {
-    const { core, readyTimeoutMs } = this.#holdCore(type, params, options, this.#references);
-    try {
-      await whenLive(core, { clock: this.#clock, readyTimeoutMs, signals: [options?.signal] });
-    } catch (error) {
-      core.release();
-      throw error;
-    }
-    return referenceTo(type, core) as never;
+  get(type: ObjectDefinition, params: unknown, options?: GetOptions<string>): Promise<never> {
+    return this.#references.get(type, params, options);
   }
 
   connect(wire: Wire, options: ConnectOptions = {}): ConnectedWire {
@@ -223,8 +213,7 @@ class ObjectHost implements Host {
   }
 
   async #close(): Promise<void> {
-    for (const core of [...this.#references]) core.release();
-    this.#unloaded?.clear();
+    this.#references.close();
     // First the wires: what holds from elsewhere sees a drop, and not each object end.
     const accepted = [...this.#accepted];
     for (const wire of accepted) wire.close();
@@ -241,141 +230,18 @@ class ObjectHost implements Host {
     return this.#elsewhere;
   }
 
-  /** @param kept - where the reference stands until it is released; an object keeps its own. */
-  #holdCore(
-    type: ObjectDefinition,
-    params: unknown,
-    options: HoldOptions<string> | undefined,
-    kept?: Set<ReferenceCore>,
-  ): ReturnType<HoldCore> {
-    assertDefinition(type, "hold");
-    this.#assertOpen();
-    assertReadyTimeout(options?.readyTimeoutMs);
-    const readyTimeoutMs = options?.readyTimeoutMs ?? this.#options.readyTimeoutMs ?? type.$readyTimeoutMs;
-    const loaded = this.#unloaded === undefined;
-    // What is wrong is thrown here, unless nobody can know yet what is served.
-    const way = loaded ? this.#wayTo(type, params) : undefined;
-    const core = new ReferenceCore(this.#partsOf(type, readyTimeoutMs, options?.variant));
-    kept?.add(core);
-    if (way !== undefined) attach(core, () => way);
-    else this.#unloaded?.set(core, () => attach(core, () => this.#wayTo(type, params)));
-    return { core, readyTimeoutMs };
-  }
-
-  /** The same for all references that are taken in the same way. */
-  #partsOf(
-    definition: ObjectDefinition,
-    readyTimeoutMs: number,
-    variant: string | undefined,
-  ): ReferenceParts {
-    const last = this.#lastParts;
-    if (
-      last?.definition === definition &&
-      last.readyTimeoutMs === readyTimeoutMs &&
-      last.variant === variant
-    ) {
-      return last;
-    }
-    this.#lastParts = {
-      definition,
-      clock: this.#clock,
-      random: this.#random,
-      timing: this.#options.timing ?? defaultTiming,
-      readyTimeoutMs,
-      variant,
-      onReleased: (core) => {
-        this.#references.delete(core);
-        this.#unloaded?.delete(core);
-      },
-    };
-    return this.#lastParts;
-  }
-
-  /**
-   * Where a holder gets its holding of an object.
-   *
-   * @throws what is wrong with the params, or with the type.
-   */
-  #wayTo(type: ObjectDefinition, init: unknown): WayToObject {
-    if (this.#loadFailure !== undefined) throw this.#loadFailure;
-    const { typeName } = type.$service;
+  /** @throws TypeError for a type that is served nowhere. */
+  #providerOf(typeName: string): Provider {
     const served = this.#objects.definition(typeName) !== undefined;
     const provider = served ? this.#objects : (this.#options.elsewhere ?? this.#elsewhere?.holds);
-    if (provider === undefined) {
-      throw new TypeError(
-        `holdfast: ${typeName} is not served by this host, and the host holds from nowhere else. Serve it, hold it from a link, or give the host a wire with connect.`,
-      );
-    }
-    const { params, key } = keyedParams(type.$params, init as Message);
-    const request: HoldRequest = {
-      type,
-      params,
-      key,
-      caller: this.#options.caller ?? nobody,
-      session: undefined,
-    };
-    return { provider, request };
-  }
-
-  async #load(load: NonNullable<HostOptions["load"]>): Promise<void> {
-    const waits = new Map<ReferenceCore, () => void>();
-    this.#unloaded = waits;
-    try {
-      await load(this);
-    } catch (error) {
-      this.#loadFailure = causeOf(error, "the load of this host", this.#log);
-    }
-    this.#unloaded = undefined;
-    if (this.#closing !== undefined) return;
-    // One of those before it may have released it.
-    for (const [core, its] of [...waits]) if (core.state.kind !== "released") its();
+    if (provider !== undefined) return provider;
+    throw new TypeError(
+      `holdfast: ${typeName} is not served by this host, and the host holds from nowhere else. Serve it, hold it from a link, or give the host a wire with connect.`,
+    );
   }
 
   #assertOpen(): void {
     if (this.#closing === undefined) return;
     throw new HoldfastError("the host is closed. Make a new one with createHost.", { code: Code.Canceled });
   }
-}
-
-/** Where an object is, and which it is. */
-interface WayToObject {
-  readonly provider: Provider;
-  readonly request: HoldRequest;
-}
-
-function attach(core: ReferenceCore, way: () => WayToObject): void {
-  try {
-    const { provider, request } = way();
-    core.attach(provider.acquire(request, core));
-  } catch (error) {
-    core.failed({ cause: holdError(error), retryAt: undefined });
-  }
-}
-
-/** What `hold` would have thrown, as the cause of a reference that fails later. */
-function holdError(error: unknown): HoldfastError {
-  if (error instanceof HoldfastError) return error;
-  const text = error instanceof Error ? error.message : String(error);
-  return new HoldfastError(text, { code: Code.Unimplemented, cause: error });
-}
-
-function assertDefinition(type: unknown, what: string): asserts type is ObjectDefinition {
-  const shaped = type as (Partial<ObjectDefinition> & { readonly $methods?: unknown }) | null | undefined;
-  if (typeof shaped?.$members === "object" && typeof shaped.$params === "object") return;
-  if (typeof shaped?.$methods === "object") {
-    const name = shaped.$service?.typeName ?? "this service";
-    throw new TypeError(
-      `holdfast: ${name} is a service and no held object. Implement it with server.implement and call it by its client, ` +
-        "or give it `option (holdfast.v1.object)` in its schema.",
-    );
-  }
-  throw new TypeError(
-    `holdfast: ${what} takes an object's definition, the constant that protoc-gen-holdfast writes for a service with ` +
-      "`option (holdfast.v1.object)` (in the file …_holdfast.ts).",
-  );
-}
-
-function assertReadyTimeout(readyTimeoutMs: number | undefined): void {
-  if (readyTimeoutMs === undefined || readyTimeoutMs > 0) return;
-  throw new RangeError(`holdfast: readyTimeoutMs is ${readyTimeoutMs}; give a number of ms above zero`);
 }

@@ -17,7 +17,7 @@ import type { Log } from "../base/log.ts";
 import type { StateSource } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
 import type { Change } from "../delta/operation.ts";
-import { Activation, type ActivationOwner, type HoldCore } from "./activation.ts";
+import { Activation, type ActivationOwner, type TakeReference } from "./activation.ts";
 import { type BoundState, BoundStates, stateNames } from "./bound-states.ts";
 import { causeOf, isBroken } from "./failure.ts";
 import type { Binding, HoldingFailure, HoldRequest } from "./holding.ts";
@@ -36,7 +36,7 @@ export interface ObjectEnvironment {
   readonly random: Random;
   readonly log: Log;
   readonly run: RunCommand;
-  readonly holdCore: HoldCore;
+  readonly takeReference: TakeReference;
   readonly lingering: Lingering;
 }
 

@@ -18,13 +18,14 @@ import { ConnectionFault, faultIn } from "../base/connection-fault.ts";
 import { streamIdleMs } from "../base/constants.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import { reasonError, reasonFrom } from "../base/errors.ts";
+import type { Holds } from "../base/objects.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
 import type { TryConnection } from "../call/call-environment.ts";
 import { headerNames } from "../call/headers.ts";
 import { SignInGone } from "../call/sign-in.ts";
 import { HolderSide, type OpenedWire } from "../hold/holder-side.ts";
-import { createHost, type Host } from "../hold/host.ts";
+import { References } from "../hold/references.ts";
 import type { Welcome } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { type ClientEnd, WireEnded } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
@@ -62,7 +63,7 @@ class MainWire implements LinkWire {
   readonly #firstTries: FirstTries;
   readonly #openers = new Set<(end: ClientEnd) => void>();
   readonly #closed = new AbortController();
-  #held: { readonly host: Host; readonly side: HolderSide } | undefined;
+  #held: { readonly references: References; readonly side: HolderSide } | undefined;
   #unwant: () => void = () => undefined;
   #standing: Standing | undefined;
   #opening: Promise<Standing> | undefined;
@@ -115,9 +116,9 @@ class MainWire implements LinkWire {
     return () => this.#openers.delete(opener);
   }
 
-  get holds(): Host {
+  get holds(): Holds {
     this.#held ??= this.#holdsFromHere();
-    return this.#held.host;
+    return this.#held.references;
   }
 
   want(): () => void {
@@ -145,7 +146,7 @@ class MainWire implements LinkWire {
   close(): void {
     this.#closed.abort(reasonError("LINK_CLOSED"));
     this.#rest?.cancel();
-    void this.#held?.host.close();
+    this.#held?.references.close();
     this.#standing?.end.close();
     this.#openers.clear();
   }
@@ -287,7 +288,7 @@ class MainWire implements LinkWire {
     return standing;
   }
 
-  #holdsFromHere(): { readonly host: Host; readonly side: HolderSide } {
+  #holdsFromHere(): { readonly references: References; readonly side: HolderSide } {
     const { clock, random, log, timing, lane, ticket, anonymous } = this.#env;
     const side = new HolderSide({
       clock,
@@ -304,7 +305,7 @@ class MainWire implements LinkWire {
       },
     });
     if (this.#standing !== undefined) side.attach(openedOf(this.#standing));
-    return { side, host: createHost({ clock, random, log, timing, elsewhere: side }) };
+    return { side, references: new References({ clock, random, log, timing, providerOf: () => side }) };
   }
 
   #learn({ server, tag, token }: WireTryParts, nowMs: number): void {
