@@ -49,6 +49,8 @@ export type HistoryFact =
       readonly afterMs: number;
     }
   | { readonly kind: "effect"; readonly effect: Effect }
+  /** Its commit has failed for who waited for it, and may be durable for all that is said. */
+  | { readonly kind: "doubt"; readonly effect: Effect; readonly durable: boolean }
   | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
   | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
   | { readonly kind: "network"; readonly event: NetworkEvent }
@@ -165,6 +167,8 @@ function factText(fact: HistoryFact): string {
       const { key, callId, by, list, place, server } = fact.effect;
       return `${server} effect ${key} ${callId.slice(0, 8)} by ${by} ${list === "" ? "elsewhere" : `${list}[${place}]`}`;
     }
+    case "doubt":
+      return `nobody hears that ${fact.effect.key} is ${fact.durable ? "" : "not "}durable`;
     case "settled":
       return `${fact.client} settled ${fact.callId.slice(0, 8)}: ${fact.outcome}`;
     case "state":

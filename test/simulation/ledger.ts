@@ -14,6 +14,8 @@ export interface Stage {
 export class Ledger {
   readonly #lists = new Map<string, string[]>();
   readonly #elsewhere = new Set<string>();
+  /** What the newest transaction writes: a disk writes one thing at a time. */
+  staged: readonly Effect[] = [];
   readonly #onEffect: (effect: Effect) => void;
 
   constructor(onEffect: (effect: Effect) => void) {
@@ -44,6 +46,7 @@ export class Ledger {
 
   begin(): Stage & { keep(): void } {
     const staged: Effect[] = [];
+    this.staged = staged;
     return {
       append: (effect) => {
         const stagedCount = staged.filter(({ list }) => list === effect.list).length;

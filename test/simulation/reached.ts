@@ -19,8 +19,9 @@ export const marksToReach = [
   "ALREADY_RAN",
   "IN_PROGRESS",
   "SIGN_IN_REFUSED",
-  "DRAINING",
   "NO_REPLY",
+  "a drain while a command runs",
+  "a call refused by a server that drains",
   "a foreign answer",
   "a command that waited in an outbox and ran",
   "a command that was merged",
@@ -92,10 +93,34 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
       }
     }
   }
+  reachedByDraining(end, reached);
   reachedByOutcome(end, reached);
   reachedOverWires(end, reached);
   reachedByHolding(end, reached);
   return reached;
+}
+
+/** No call ends with the reason DRAINING: it is sent again, and ends by its budget at the latest. */
+function reachedByDraining(end: WorldEnd, reached: Set<ReachedMark>): void {
+  const draining = new Set<string>();
+  const running = new Map<string, string>();
+  for (const event of end.history.events) {
+    if (event.kind === "started") running.set(event.callId, event.server);
+    else if (event.kind === "incident") {
+      const host = /"kind":"close".*"host":(\d+)/.exec(event.text)?.[1];
+      if (host === undefined) continue;
+      draining.add(`s${host}.`);
+      if ([...running.values()].some((server) => server.startsWith(`s${host}.`)))
+        reached.add("a drain while a command runs");
+    } else if (event.kind === "network") {
+      const { kind, where, status, request } = event.event;
+      const host = where.slice(0, where.indexOf(".") + 1);
+      if (kind === "crashed") draining.delete(host);
+      if (kind !== "answered") continue;
+      if (status === 503 && draining.has(host)) reached.add("a call refused by a server that drains");
+      running.delete(request?.header.get("holdfast-call")?.slice(1, 23) ?? "");
+    }
+  }
 }
 
 function reachedOverWires(end: WorldEnd, reached: Set<ReachedMark>): void {
@@ -143,7 +168,6 @@ const reasons = [
   "ALREADY_RAN",
   "IN_PROGRESS",
   "SIGN_IN_REFUSED",
-  "DRAINING",
   "NO_REPLY",
   "PARK_TIMEOUT",
 ] as const;

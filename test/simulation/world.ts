@@ -129,7 +129,10 @@ export class World {
       clock,
       fate: this.#fates(random.fork("disk"), plan.diskFailRate, plan.diskMsMost),
       ...(plan.readMsMost === 0 ? {} : { readMs: () => reads.int(plan.readMsMost) }),
-      error: (fail) => new StoreError(`simulated: failed ${fail} it was durable`, false),
+      error: (fail) => {
+        for (const effect of ledger.staged) history.add({ kind: "doubt", effect, durable: fail === "after" });
+        return new StoreError(`simulated: failed ${fail} it was durable`, false);
+      },
     });
     const failures = random.fork("handlers");
     const starts = random.fork("starts");

@@ -1,16 +1,20 @@
 /** I9, I10: what waits in an outbox leaves it with a true outcome that somebody hears, also after a kill. */
+import type { Incident } from "../faults.ts";
 import type { WorldEnd } from "../world.ts";
 import { effectsOf, operations } from "./tally.ts";
 
 export function outbox(end: WorldEnd): readonly string[] {
   const breaches: string[] = [];
   // Who has signed in as another one has entries that wait for their own caller.
-  const paused = end.plan.incidents.some(({ kind }) => kind === "person");
+  const paused = new Set(
+    end.plan.incidents.flatMap((one) => (one.kind === "person" ? [folderOf(end, one.client)] : [])),
+  );
   const settled = new Map(end.history.of("settled").map(({ callId, outcome }) => [callId, outcome]));
   const keys = new Map(effectsOf(end).map(({ key, callId }) => [callId, key]));
-  for (const names of end.folders) {
+  for (const [folder, names] of end.folders.entries()) {
     const entries = names.filter((name) => !name.startsWith("ended-"));
-    if (entries.length > 0 && !paused) breaches.push(`an outbox still holds ${entries.join(", ")}`);
+    if (entries.length > 0 && !paused.has(folder))
+      breaches.push(`an outbox still holds ${entries.join(", ")}`);
   }
   for (const { invoked, ended } of operations(end)) {
     if (ended?.ended.kind !== "error" || ended.ended.outcome !== "in-outbox") continue;
@@ -18,7 +22,7 @@ export function outbox(end: WorldEnd): readonly string[] {
     const { callId = "" } = ended.ended;
     const outcome = settled.get(callId);
     const there = keys.has(callId);
-    if (outcome === undefined && !there && !paused) {
+    if (outcome === undefined && !there && !paused.has(folderOf(end, op.client))) {
       breaches.push(`op ${op.id} ${op.key} waited (${callId}), and nobody heard how it ended`);
     }
     if (outcome === "ran" && !there)
@@ -36,10 +40,12 @@ export function outbox(end: WorldEnd): readonly string[] {
 
 /** The process that made a command hears how it ended, also when another one has sent it. */
 function unheard(end: WorldEnd): readonly string[] {
-  const { incidents, brokenLock } = end.plan;
-  if (brokenLock || incidents.some(({ kind }) => kind === "person" || kind === "loseLock")) return [];
+  const { incidents } = end.plan;
   const ends = (client: number): boolean =>
-    incidents.some((one) => (one.kind === "kill" || one.kind === "leave") && one.client === client);
+    incidents.some(
+      (one) =>
+        (one.kind === "kill" || one.kind === "leave" || one.kind === "person") && one.client === client,
+    );
   const heard = new Set(end.history.of("settled").map(({ client, callId }) => `${client} ${callId}`));
   return operations(end).flatMap(({ invoked: { op, client }, ended }) => {
     if (ended?.ended.kind !== "error" || ended.ended.outcome !== "in-outbox" || ends(op.client)) return [];
@@ -48,15 +54,24 @@ function unheard(end: WorldEnd): readonly string[] {
   });
 }
 
+function folderOf({ plan }: WorldEnd, client: number): number | undefined {
+  return plan.clients[client]?.folder;
+}
+
 /** So long a program has lived after it made a command that is kept before it is sent: the disk has it. */
 const writtenMs = 500;
+
+/** With such a jump of a clock a command may be too old to be sent, or to be run. */
+function ages(incident: Incident): boolean {
+  return (
+    (incident.kind === "jumpClient" || incident.kind === "jumpServer") && Math.abs(incident.byMs) > 3_600_000
+  );
+}
 
 /** What is kept before it is sent is sent although its program is killed. */
 function gone(end: WorldEnd): readonly string[] {
   const { incidents, folderFailRate, store } = end.plan;
-  const spared = ["person", "pauseClient", "sleep", "jumpClient", "jumpServer"];
-  if (store !== "durable" || folderFailRate > 0 || incidents.some(({ kind }) => spared.includes(kind)))
-    return [];
+  if (store !== "durable" || folderFailRate > 0 || incidents.some(ages)) return [];
   const begun = new Set(end.history.of("started").map(({ key }) => key));
   return operations(end).flatMap(({ invoked: { op, at }, ended }) => {
     if (
@@ -67,8 +82,16 @@ function gone(end: WorldEnd): readonly string[] {
       begun.has(op.key)
     )
       return [];
+    // While it stands still it writes nothing.
+    const still = incidents.some(
+      (one) =>
+        (one.kind === "pauseClient" || one.kind === "sleep") &&
+        one.client === op.client &&
+        one.atMs <= at + writtenMs &&
+        one.atMs + one.forMs >= at,
+    );
     const kill = incidents.find((one) => one.kind === "kill" && one.client === op.client && one.atMs >= at);
-    return kill !== undefined && kill.atMs > at + writtenMs
+    return !still && kill !== undefined && kill.atMs > at + writtenMs
       ? [`${op.key} was kept before it was sent, and is gone with its program`]
       : [];
   });

@@ -8,6 +8,11 @@ import type { WorldEnd } from "../world.ts";
 const goneAfterMs = 100_000;
 const slackMs = 100;
 
+/** A store in memory forgets with its server. */
+function remembers({ plan }: WorldEnd): boolean {
+  return plan.store === "durable" || !plan.incidents.some(({ kind }) => kind === "crash" || kind === "close");
+}
+
 export function sessions(end: WorldEnd): readonly string[] {
   const { plan, history } = end;
   if (!plan.beats) return [];
@@ -31,11 +36,10 @@ export function sessions(end: WorldEnd): readonly string[] {
       const quietMs = at - (signs.get(session) ?? -Infinity);
       if (quietMs < goneAfterMs - slackMs)
         breaches.push(`${session} is gone ${Math.round(quietMs)} ms after a sign of it`);
-      // A goodbye whose commit was not heard of is said again.
-      if (goneOnce.has(session) && plan.diskFailRate === 0) breaches.push(`${session} is gone twice`);
+      if (goneOnce.has(session)) breaches.push(`${session} is gone twice`);
       gone.add(session);
       goneOnce.add(session);
-    } else if (event.kind === "phase" && event.name === "restart" && plan.store === "durable") {
+    } else if (event.kind === "phase" && event.name === "restart" && remembers(end)) {
       for (const [session, at] of signs) {
         const left = event.at - at > goneAfterMs + 30_000 && !gone.has(session);
         if (left) breaches.push(`${session} has given no sign for long, and nobody has said that it is gone`);

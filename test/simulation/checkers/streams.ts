@@ -1,12 +1,18 @@
 /**
  * S1-S4, S6: a stream gives each item once and in order, none before it is durable, says exactly how many it has lost,
  * and has the last one when all is quiet.
+ *
+ * A topic in memory cannot know whether an item is durable whose commit has failed unheard. It takes a number all the
+ * same, and counts as lost.
  */
 import type { HistoryEvent } from "../history.ts";
 import type { WorldEnd } from "../world.ts";
 
 /** As the schema says. */
 const keepCount = 16;
+
+/** What a topic has numbered: a key, or undefined for what nobody can be shown. */
+type Numbered = readonly (string | undefined)[];
 
 interface Reader {
   readonly list: string;
@@ -21,25 +27,27 @@ interface Reader {
 export function streams(end: WorldEnd): readonly string[] {
   const breaches: string[] = [];
   const readers = new Map<string, Reader>();
-  /** By list: its keys so far, in their order. */
-  const lists = new Map<string, string[]>();
+  const lists = new Map<string, Numbered>();
   for (const event of end.history.events) {
     if (event.kind === "effect" && event.effect.place > 0) {
       const { list, key } = event.effect;
       lists.set(list, [...(lists.get(list) ?? []), key]);
+    } else if (event.kind === "doubt") {
+      // Nothing else is numbered between an effect and the doubt in it, as the disk writes one thing at a time.
+      const { list } = event.effect;
+      const keys = lists.get(list) ?? [];
+      lists.set(list, [...(event.durable ? keys.slice(0, -1) : keys), undefined]);
     } else if (event.kind === "phase" && event.name === "restart") {
       breaches.push(...behind(readers, lists));
     } else breaches.push(...follow(event, readers, lists));
   }
-  // A topic in memory says nothing of an item whose commit failed after it was durable, as nobody knows that it was.
-  if (end.plan.diskFailRate > 0) return breaches.filter((text) => !text.includes("are lost"));
   return breaches;
 }
 
 function follow(
   event: HistoryEvent,
   readers: Map<string, Reader>,
-  lists: ReadonlyMap<string, readonly string[]>,
+  lists: ReadonlyMap<string, Numbered>,
 ): readonly string[] {
   if (event.kind === "opened") {
     readers.set(event.stream, { list: event.list, places: [], lost: 0, unknown: false, open: true });
@@ -53,17 +61,28 @@ function follow(
   } else if (event.kind === "gap") {
     if (event.count === undefined) reader.unknown = true;
     else reader.lost += event.count;
-    const kept = (lists.get(reader.list)?.length ?? 0) - keepCount;
-    const upTo = Math.min(...reader.places) + reader.lost;
-    // Less may be kept than is durable, never more.
-    if (reader.places.length > 0 && !reader.unknown && upTo > kept) {
-      return [`${event.stream} was told that items up to ${upTo} are lost, which are kept still`];
+    const { places, lost, unknown } = reader;
+    const keys = lists.get(reader.list) ?? [];
+    if (places.length > 0 && !unknown && !places.some((place) => isGone(keys, place, lost))) {
+      return [
+        `${event.stream} was told that ${lost} after ${places.join(" or ")} are lost, which are kept still`,
+      ];
     }
   } else return took(event.stream, event.key, reader, lists.get(reader.list) ?? []);
   return [];
 }
 
-function took(name: string, key: string, reader: Reader, keys: readonly string[]): readonly string[] {
+/** Less may be kept than is durable, never more. */
+function isGone(keys: Numbered, place: number, count: number): boolean {
+  const kept = keys.length - keepCount;
+  return place + count <= keys.length && keys.slice(Math.max(place, kept), place + count).every(isNothing);
+}
+
+function isNothing(key: string | undefined): boolean {
+  return key === undefined;
+}
+
+function took(name: string, key: string, reader: Reader, keys: Numbered): readonly string[] {
   const { places: before, lost, unknown } = reader;
   const all = keys.flatMap((one, index) => (one === key ? [index + 1] : []));
   const later = before.length === 0 ? all : all.filter((place) => place > Math.min(...before));
@@ -81,11 +100,11 @@ function took(name: string, key: string, reader: Reader, keys: readonly string[]
 
 function behind(
   readers: ReadonlyMap<string, Reader>,
-  lists: ReadonlyMap<string, readonly string[]>,
+  lists: ReadonlyMap<string, Numbered>,
 ): readonly string[] {
   return [...readers].flatMap(([name, { list, places, open }]) => {
-    const length = lists.get(list)?.length ?? 0;
-    if (!open || length === 0 || places.includes(length)) return [];
-    return [`${name} has item ${places.join(" or ")} of ${length} although all is quiet`];
+    const last = (lists.get(list) ?? []).findLastIndex((key) => key !== undefined) + 1;
+    if (!open || last === 0 || places.includes(last)) return [];
+    return [`${name} has item ${places.join(" or ")} of ${last} although all is quiet`];
   });
 }
