@@ -30,31 +30,22 @@ const systemDelayMsMost = 2 ** 31 - 1;
 
 /** A class, and not closures: a program may have a hundred thousand of them. */
 class SystemTimer implements Timer {
-  readonly #fn: () => void;
-  readonly #background: boolean;
   #handle: ReturnType<typeof setTimeout> | undefined;
 
   constructor(delayMs: number, fn: () => void, background: boolean) {
-    this.#fn = fn;
-    this.#background = background;
-    if (delayMs <= systemDelayMsMost) this.#set(fn, Math.max(0, delayMs));
-    else if (delayMs !== Number.POSITIVE_INFINITY) this.#setInParts(performance.now() + delayMs);
+    if (delayMs !== Number.POSITIVE_INFINITY) this.#wait(delayMs, fn, background);
   }
 
   cancel(): void {
     clearTimeout(this.#handle);
   }
 
-  #setInParts(end: number): void {
-    const leftMs = end - performance.now();
-    if (leftMs <= systemDelayMsMost) this.#set(this.#fn, Math.max(0, leftMs));
-    else this.#set(() => this.#setInParts(end), systemDelayMsMost);
-  }
-
-  #set(fn: () => void, delayMs: number): void {
-    this.#handle = setTimeout(fn, delayMs);
+  #wait(delayMs: number, fn: () => void, background: boolean): void {
+    const leftMs = delayMs - systemDelayMsMost;
+    const next = leftMs > 0 ? () => this.#wait(leftMs, fn, background) : fn;
+    this.#handle = setTimeout(next, Math.max(0, Math.min(delayMs, systemDelayMsMost)));
     // In browsers a handle is a number, and no timer keeps a page alive.
-    if (this.#background && typeof this.#handle === "object") this.#handle.unref();
+    if (background && typeof this.#handle === "object") this.#handle.unref();
   }
 }
 
