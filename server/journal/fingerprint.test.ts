@@ -11,7 +11,10 @@ import {
   WideOlderSchema,
   WideSchema,
 } from "../../test/journal/gen/test/journal/v1/ledger_pb.ts";
-import { compareRequests, fingerprint, methodName } from "./fingerprint.ts";
+import type { Fingerprint } from "../store/store.ts";
+import { comparedOf, compareRequests, methodName } from "./fingerprint.ts";
+
+const fingerprint = (...of: Parameters<typeof comparedOf>): Fingerprint => comparedOf(...of).fingerprint;
 
 const fill: CommandDefinition = { kind: "command", method: LedgerService.method.fill };
 /** The same method as a build with the older schema has it. */

@@ -52,31 +52,37 @@ export function methodName(definition: CommandDefinition): string {
 }
 
 /**
- * The fingerprint of a request, as it is now.
+ * What is compared of a request, as it is now.
  *
  * @param scope - what else the call is about: the params of the object whose method it is.
  * @throws FieldError for a message that does not fit its schema, such as a number out of range.
  */
-export function fingerprint(definition: CommandDefinition, request: Message, scope: string): Fingerprint {
+export function comparedOf(definition: CommandDefinition, request: Message, scope: string): Compared {
   const { name, schema, head, flat } = printOf(definition);
   const before = scope === "" ? head : headOf(name, scope);
-  if (request.$unknown === undefined) return new Print(schema, flat.write(before, request));
+  if (request.$unknown === undefined) return new Print(name, schema, flat.write(before, request));
   const writer = new BinaryWriter().raw(before);
   writeMessage(writer, reflect(definition.method.input, request));
-  return new Print(schema, writer.finish());
+  return new Print(name, schema, writer.finish());
 }
 
 /** Hashed when somebody looks: most calls end before anything is compared with them. */
-class Print implements Fingerprint {
+class Print implements Fingerprint, Compared {
   readonly version = version;
+  readonly method: string;
   readonly schema: Uint8Array;
   #written: Uint8Array | undefined;
   #print: Uint8Array | undefined;
 
-  constructor(schema: Uint8Array, written: Uint8Array) {
+  constructor(method: string, schema: Uint8Array, written: Uint8Array) {
+    this.method = method;
     this.schema = schema;
     this.#written = written;
     if (written.length > writtenBytesMost) this.#hash(written);
+  }
+
+  get fingerprint(): Fingerprint {
+    return this;
   }
 
   get print(): Uint8Array {

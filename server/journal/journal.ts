@@ -18,14 +18,15 @@ import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
 import type { Soon } from "../../runtime/base/soon.ts";
-import { type Claim, type Found, type Store, type StoreAtOnce, StoreError } from "../store/store.ts";
+import { type Found, keyText, type Store, type StoreAtOnce, StoreError } from "../store/store.ts";
 import type { Answer, Attempt, Journal, Work } from "./answer.ts";
-import { firstSentMsOf, isAged, meet, type TryFacts, type Verdict } from "./entry.ts";
-import { fingerprint, methodName } from "./fingerprint.ts";
+import { meet, type Verdict } from "./entry.ts";
+import { methodName } from "./fingerprint.ts";
 import { Keeping, told } from "./keeping.ts";
 import { answerOf, type Ending } from "./outcome.ts";
+import { OnceCall, type OnceParts } from "./once-call.ts";
 import { ageUnknown, fault, inProgress, journalFull, refusal, runsOn, unavailable } from "./own-answers.ts";
-import { RunEffects, type RunEffectsParts } from "./run-effects.ts";
+import { RunEffects } from "./run-effects.ts";
 import type { MakeAnswer, Run } from "./run.ts";
 import { Runs } from "./runs.ts";
 import { Settled } from "./settled.ts";
@@ -51,13 +52,6 @@ export function createJournal(options: JournalOptions): Journal {
   return new StoredJournal(options);
 }
 
-/** A once-command's try, with what is read from it once. */
-interface Arrival extends TryFacts {
-  readonly attempt: Attempt;
-  readonly work: Work;
-  readonly key: string;
-}
-
 class StoredJournal implements Journal {
   readonly #options: JournalOptions;
   readonly #runs: Runs;
@@ -65,20 +59,17 @@ class StoredJournal implements Journal {
   readonly #looks = new Map<string, Promise<void>>();
   readonly #settled = new Settled();
   readonly #tombstones = new Tombstones();
+  readonly #onceParts: OnceParts;
   #broken = false;
-  readonly #keeping: Keeping;
 
   constructor(options: JournalOptions) {
     this.#options = options;
-    const { clock, limits, log, handlerMostMs } = options;
+    const { store, clock, limits, log, handlerMostMs } = options;
     const failed = (attempt: Attempt, error: unknown): Answer => this.#failed(attempt, error);
     this.#runs = new Runs({ clock, limits, log, handlerMostMs, failed });
-    this.#keeping = new Keeping({
-      store: options.store,
-      log: options.log,
-      isBroken: () => this.#broken,
-      writeFailed: (error) => this.#writeFailed(error),
-    });
+    const storeFailed = (error: unknown): void => this.#writeFailed(error);
+    const keeping = new Keeping({ store, log, isBroken: () => this.#broken, writeFailed: storeFailed });
+    this.#onceParts = { store, limits, settled: this.#settled, keeping, storeFailed };
   }
 
   run(attempt: Attempt, work: Work): Soon<Answer> {
@@ -122,27 +113,12 @@ class StoredJournal implements Journal {
   #answer(attempt: Attempt, work: Work): Soon<Answer> {
     const { caller, call, expectedTag, definition } = attempt;
     if (expectedTag !== undefined && callerChanged(expectedTag, caller.tag)) return refusal("CALLER_CHANGED");
-    // An ID has no space in it, so two keys never make the same text.
-    const key = `${call.id} ${caller.space}`;
+    const key = keyText({ space: caller.space, id: call.id });
     if (!isOnce(definition)) return this.#runAtMostOnce(attempt, work, key);
-    const arrivedAtMs = attempt.arrivedAtMs ?? this.#options.clock.now();
-    const arrival: Arrival = {
-      attempt,
-      work,
-      key,
-      request: {
-        method: methodName(definition),
-        fingerprint: fingerprint(definition, attempt.request, attempt.scope),
-      },
-      seq: call.lane?.seq,
-      rerun: attempt.rerun === true,
-      aged: call.lane !== undefined && isAged(call.lane),
-      firstSentMs: call.lane === undefined ? undefined : firstSentMsOf(call.lane.firstSent, arrivedAtMs),
-    };
-    return this.#arrive(arrival);
+    return this.#arrive(new OnceCall(attempt, work, key, this.#options.clock.now(), this.#onceParts));
   }
 
-  #arrive(arrival: Arrival): Soon<Answer> {
+  #arrive(arrival: OnceCall): Soon<Answer> {
     const run = this.#runs.of(arrival.key);
     if (run !== undefined) {
       return this.#obey(meet(arrival, { kind: "running", request: run.request }), arrival, run);
@@ -154,11 +130,10 @@ class StoredJournal implements Journal {
     return atOnce === undefined ? this.#look(arrival) : this.#lookAtOnce(arrival, atOnce);
   }
 
-  #lookAtOnce(arrival: Arrival, store: StoreAtOnce): Soon<Answer> {
-    const { caller, call } = arrival.attempt;
+  #lookAtOnce(arrival: OnceCall, store: StoreAtOnce): Soon<Answer> {
     let found: Found;
     try {
-      found = store.find({ space: caller.space, id: call.id }, call.lane?.lane, caller.quota);
+      found = store.find(arrival, arrival.lane, arrival.attempt.caller.quota);
     } catch (error) {
       return this.#notFound(error);
     }
@@ -166,16 +141,15 @@ class StoredJournal implements Journal {
   }
 
   /** Asks the store what a try meets. Until the answer is acted on, other tries of the key wait. */
-  async #look(arrival: Arrival): Promise<Answer> {
+  async #look(arrival: OnceCall): Promise<Answer> {
     const { store } = this.#options;
-    const { caller, call } = arrival.attempt;
     let acted = (): void => undefined;
     this.#looks.set(arrival.key, new Promise((resolve) => (acted = resolve)));
     let answer: Soon<Answer>;
     try {
       let found: Found;
       try {
-        found = await store.find({ space: caller.space, id: call.id }, call.lane?.lane, caller.quota);
+        found = await store.find(arrival, arrival.lane, arrival.attempt.caller.quota);
       } catch (error) {
         return this.#notFound(error);
       }
@@ -192,11 +166,11 @@ class StoredJournal implements Journal {
     return unavailable();
   }
 
-  #met(arrival: Arrival, found: Found): Soon<Answer> {
+  #met(arrival: OnceCall, found: Found): Soon<Answer> {
     if (this.#broken) return unavailable();
     const { store, clock } = this.#options;
     const { waiting } = arrival.attempt;
-    const told = this.#settledUpTo(arrival.attempt);
+    const told = arrival.settledUpTo;
     const verdict = meet(
       arrival,
       found.kept !== undefined
@@ -216,7 +190,7 @@ class StoredJournal implements Journal {
   }
 
   /** @param joined - the run that the try met, if it met one. */
-  #obey(verdict: Verdict, arrival: Arrival, joined: Run | undefined): Soon<Answer> {
+  #obey(verdict: Verdict, arrival: OnceCall, joined: Run | undefined): Soon<Answer> {
     const { definition, waiting, call } = arrival.attempt;
     if ("skipped" in verdict && verdict.skipped) {
       this.#options.log.info("a request was not compared with its first try: their schemas differ", {
@@ -242,29 +216,9 @@ class StoredJournal implements Journal {
     }
   }
 
-  #begin(arrival: Arrival, mayHaveRun: boolean): Soon<Answer> {
-    const { attempt, key } = arrival;
-    const left = this.#hearSettled(attempt);
-    const effects = this.#effects(attempt.definition, mayHaveRun, (decide) =>
-      this.#options.store.commit(this.#claim(arrival), decide),
-    );
-    return this.#runs.start({
-      attempt,
-      work: arrival.work,
-      request: arrival.request,
-      key,
-      effects,
-      mayHaveRun,
-      keep: (ending) =>
-        this.#keeping.keep({
-          attempt,
-          request: arrival.request,
-          claim: () => this.#claim(arrival),
-          ending,
-          effects,
-        }),
-      left,
-    });
+  #begin(arrival: OnceCall, mayHaveRun: boolean): Soon<Answer> {
+    arrival.begin(mayHaveRun);
+    return this.#runs.start(arrival);
   }
 
   /** While the call runs, what its client says is settled is known here. Gives what ends that. */
@@ -279,39 +233,19 @@ class StoredJournal implements Journal {
     return lane === undefined ? 0 : this.#settled.watermark(caller.space, lane.lane);
   }
 
-  #effects(definition: CommandDefinition, started: boolean, commit: RunEffectsParts["commit"]): RunEffects {
+  unkept(definition: CommandDefinition): RunEffects {
     const { store, limits } = this.#options;
     return new RunEffects({
-      definition,
+      definition: { ...definition, effects: "transaction" }, // there is no key to claim
       facts: store.facts,
       limits,
-      started,
-      commit,
+      mayHaveRun: false,
+      commit: async (decide) => {
+        await store.write(decide);
+        return { kind: "kept" };
+      },
       storeFailed: (error) => this.#writeFailed(error),
     });
-  }
-
-  unkept(definition: CommandDefinition): RunEffects {
-    const writes: CommandDefinition = { ...definition, effects: "transaction" }; // there is no key to claim
-    return this.#effects(writes, false, async (decide) => {
-      await this.#options.store.write(decide);
-      return { kind: "kept" };
-    });
-  }
-
-  #claim({ attempt, request, firstSentMs }: Arrival): Claim {
-    const { caller, call } = attempt;
-    const lane = call.lane;
-    return {
-      space: caller.space,
-      id: call.id,
-      quota: caller.quota,
-      method: request.method,
-      fingerprint: request.fingerprint,
-      seat: lane === undefined ? undefined : { lane: lane.lane, seq: lane.seq },
-      settled: this.#settledUpTo(attempt),
-      firstSentMs,
-    };
   }
 
   /** A command that its client sends once: a copy is refused, and nothing outlives the process. */

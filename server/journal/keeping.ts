@@ -29,9 +29,8 @@ export interface KeepingParts {
 export interface EndedRun {
   readonly attempt: Attempt;
   readonly request: Compared;
-  readonly claim: () => Claim;
-  readonly ending: Ending;
   readonly effects: RunEffects;
+  claim(): Claim;
 }
 
 export class Keeping {
@@ -44,10 +43,9 @@ export class Keeping {
   }
 
   /** Makes an outcome durable, or keeps nothing, so that the ID is free for the next try. */
-  keep(run: EndedRun): Soon<MakeAnswer> {
-    const { ending, effects } = run;
+  keep(run: EndedRun, ending: Ending): Soon<MakeAnswer> {
     const { definition } = run.attempt;
-    const { standing } = effects;
+    const { standing } = run.effects;
     switch (standing.kind) {
       case "failed":
         return unavailable;
@@ -67,13 +65,13 @@ export class Keeping {
     const { store, isBroken, writeFailed } = this.#parts;
     if (isBroken()) return unavailable;
     this.#warnOnce(run, ending);
+    const { atOnce } = store;
     const committed = (its: Committed): MakeAnswer =>
       its.kind === "kept" ? told(run.attempt.definition, ending) : taken(run, its.entry);
     const failed = (error: unknown): MakeAnswer => {
       writeFailed(error);
       return unavailable;
     };
-    const { atOnce } = store;
     if (atOnce === undefined) return store.commit(run.claim(), () => ending.outcome).then(committed, failed);
     let its: Committed;
     try {

@@ -34,18 +34,18 @@ export type Standing =
 const free: Standing = { kind: "free" };
 const started: Standing = { kind: "started" };
 
-type Decide = (tx: unknown) => Outcome | undefined | Promise<Outcome | undefined>;
+export type Decide = (tx: unknown) => Outcome | undefined | Promise<Outcome | undefined>;
 
 export interface RunEffectsParts {
   readonly definition: CommandDefinition;
   readonly facts: Store["facts"];
   readonly limits: Pick<Limits, "keptReplyBytesMost" | "keptRefusalBytesMost">;
   /** Whether an earlier run has left its claim. */
-  readonly started: boolean;
+  readonly mayHaveRun: boolean;
   /** Writes under the run's key, or for a run without one, just writes. */
-  readonly commit: (decide: Decide) => Promise<Committed>;
+  commit(decide: Decide): Promise<Committed>;
   /** Told of each error of the store. */
-  readonly storeFailed: (error: unknown) => void;
+  storeFailed(error: unknown): void;
 }
 
 export class RunEffects implements Pick<Running, "begin" | "transaction"> {
@@ -58,7 +58,7 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
 
   constructor(parts: RunEffectsParts) {
     this.#parts = parts;
-    this.#standing = parts.started ? started : free;
+    this.#standing = parts.mayHaveRun ? started : free;
   }
 
   get standing(): Standing {
@@ -98,7 +98,7 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
   }
 
   /** A promise while a transaction is under way, also one that the handler has not waited for. */
-  settled(): Soon<unknown> {
+  settled(): Promise<unknown> | undefined {
     return this.#underWay;
   }
 
@@ -136,7 +136,6 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
    * failed or another server was first; the standing says which.
    */
   async #commit(decide: Decide, then: () => Standing): Promise<void> {
-    const { commit, storeFailed } = this.#parts;
     let thrown: { readonly error: unknown } | undefined;
     const note = (error: unknown): never => {
       thrown = { error };
@@ -144,7 +143,7 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
     };
     let committed: Committed;
     try {
-      committed = await commit((tx) => {
+      committed = await this.#parts.commit((tx) => {
         try {
           const outcome = decide(tx);
           return outcome instanceof Promise ? outcome.catch(note) : outcome;
@@ -158,7 +157,7 @@ export class RunEffects implements Pick<Running, "begin" | "transaction"> {
         throw error;
       }
       this.#standing = { kind: "failed" };
-      storeFailed(error);
+      this.#parts.storeFailed(error);
       throw storeSilent();
     }
     this.#standing = committed.kind === "taken" ? committed : then();

@@ -7,7 +7,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { waitersPerCallMost } from "../../runtime/base/constants.ts";
 import { LateSignal, type Stop } from "../../runtime/base/late-signal.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Running } from "./answer.ts";
 import type { Compared } from "./fingerprint.ts";
 import { inProgress, refusal } from "./own-answers.ts";
 
@@ -19,32 +19,57 @@ interface Waiter {
 /** Makes the answer of one try; the first one is of the try that began the run. */
 export type MakeAnswer = (first: boolean) => Answer;
 
-export class Run {
+/** What a run is of. */
+export interface RunOf {
   /** What the run is for, compared with what later tries ask for. */
   readonly request: Compared;
+  readonly effects: Pick<Running, "begin" | "transaction">;
+  readonly mayHaveRun: boolean;
+}
+
+/** What most runs never need is made when it is needed: the signal, and the places of those who wait. */
+export class Run implements Running {
+  readonly #of: RunOf;
   readonly #handlerMs: number;
   readonly #onLimit: () => void;
-  readonly #stop = new LateSignal();
+  #stop: LateSignal | undefined;
   /** The oldest first. */
-  readonly #waiters = new Set<Waiter>();
+  #waiters: Set<Waiter> | undefined;
   /** Ms of the monotonic clock at which the handler is over its limit; undefined once it has ended. */
   dueAt: number | undefined;
 
   /** @param onLimit - called when the handler has not ended after `handlerMs`; its signal is aborted then. */
-  constructor(request: Compared, now: number, handlerMs: number, onLimit: () => void) {
-    this.request = request;
+  constructor(of: RunOf, now: number, handlerMs: number, onLimit: () => void) {
+    this.#of = of;
     this.dueAt = now + handlerMs;
     this.#handlerMs = handlerMs;
     this.#onLimit = onLimit;
   }
 
+  get request(): Compared {
+    return this.#of.request;
+  }
+
+  get mayHaveRun(): boolean {
+    return this.#of.mayHaveRun;
+  }
+
   /** The handler's signal. */
   get signal(): AbortSignal {
-    return this.#stop.signal;
+    return this.#late.signal;
+  }
+
+  // Functions that need no `this`, so that whoever gets them may take them apart.
+  get begin(): Running["begin"] {
+    return () => this.#of.effects.begin();
+  }
+
+  get transaction(): Running["transaction"] {
+    return (write) => this.#of.effects.transaction(write);
   }
 
   abort(reason: ConnectError): void {
-    this.#stop.abort(reason);
+    this.#late.abort(reason);
   }
 
   /** `dueAt` has come: the handler is told, and goes on as long as it likes. */
@@ -57,24 +82,26 @@ export class Run {
 
   /** Waits for the outcome until `waiting` aborts or newer tries need the place. */
   wait(first: boolean, waiting: Stop): Promise<Answer> {
+    this.#waiters ??= new Set();
+    const waiters = this.#waiters;
     return new Promise((resolve) => {
       const waiter: Waiter = {
         first,
         end: (answer) => {
-          this.#waiters.delete(waiter);
+          waiters.delete(waiter);
           waiting.removeEventListener("abort", stopWaiting);
           resolve(answer);
         },
       };
       const stopWaiting = (): void => waiter.end(inProgress());
-      this.#waiters.add(waiter);
+      waiters.add(waiter);
       if (waiting.aborted) {
         stopWaiting();
         return;
       }
       waiting.addEventListener("abort", stopWaiting);
-      for (const oldest of this.#waiters) {
-        if (this.#waiters.size <= waitersPerCallMost) break;
+      for (const oldest of waiters) {
+        if (waiters.size <= waitersPerCallMost) break;
         oldest.end(refusal("SUPERSEDED"));
       }
     });
@@ -87,6 +114,12 @@ export class Run {
 
   /** The outcome is durable, or there is none: everybody who waits gets an answer of their own. */
   end(makeAnswer: MakeAnswer): void {
+    if (this.#waiters === undefined) return;
     for (const waiter of this.#waiters) waiter.end(makeAnswer(waiter.first));
+  }
+
+  get #late(): LateSignal {
+    this.#stop ??= new LateSignal();
+    return this.#stop;
   }
 }

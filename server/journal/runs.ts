@@ -11,12 +11,12 @@ import * as constants from "../../runtime/base/constants.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import { type Log, shortId } from "../../runtime/base/log.ts";
 import { SharedTimer } from "../../runtime/base/shared-timer.ts";
-import { andThen, type Soon } from "../../runtime/base/soon.ts";
-import type { Answer, Attempt, Running, Work } from "./answer.ts";
-import { type Compared, methodName } from "./fingerprint.ts";
+import type { Soon } from "../../runtime/base/soon.ts";
+import type { Answer, Attempt, Work } from "./answer.ts";
+import { methodName } from "./fingerprint.ts";
 import { type Ending, endingOfReply, endingOfThrow } from "./outcome.ts";
 import type { RunEffects } from "./run-effects.ts";
-import { type MakeAnswer, Run } from "./run.ts";
+import { type MakeAnswer, Run, type RunOf } from "./run.ts";
 
 export interface RunsParts {
   readonly clock: Clock;
@@ -29,18 +29,16 @@ export interface RunsParts {
 }
 
 /** A run to be started. */
-export interface Starting {
+export interface Starting extends RunOf {
   readonly attempt: Attempt;
   readonly work: Work;
-  readonly request: Compared;
   /** Other tries of the call find it by this. */
   readonly key: string;
   readonly effects: RunEffects;
-  readonly mayHaveRun: boolean;
   /** Makes the outcome durable; gives what the tries that wait are told. */
-  readonly keep: (ending: Ending) => Soon<MakeAnswer>;
+  keep(ending: Ending): Soon<MakeAnswer>;
   /** The run is over. */
-  readonly left: () => void;
+  left(): void;
 }
 
 export class Runs {
@@ -75,37 +73,40 @@ export class Runs {
 
   /** Starts a run, and gives the answer of the try that began it. */
   start(starting: Starting): Soon<Answer> {
-    const { attempt, request, key, keep } = starting;
-    const { clock, log, handlerMostMs = constants.handlerMostMs } = this.#parts;
+    const { attempt, key } = starting;
+    const { clock, handlerMostMs = constants.handlerMostMs } = this.#parts;
     const handlerMs = attempt.definition.handlerMostMs ?? handlerMostMs;
-    const run = new Run(request, clock.monotonic(), handlerMs, () => {
-      const call = shortId(attempt.call.id);
-      log.warn("a handler is over its limit", { method: request.method, call, handlerMs });
-    });
+    const run = new Run(starting, clock.monotonic(), handlerMs, () => this.#late(starting, handlerMs));
     this.#runs.set(key, run);
-    const end = (makeAnswer: MakeAnswer): MakeAnswer => this.#end(run, starting, makeAnswer);
-    const failed = (error: unknown): MakeAnswer => end(() => this.#parts.failed(attempt, error));
+    const failed = (error: unknown): MakeAnswer =>
+      this.#end(run, starting, () => this.#parts.failed(attempt, error));
     let ended: Soon<MakeAnswer>;
     try {
-      ended = andThen(this.#handle(starting, run), keep);
+      const ending = this.#handle(starting, run);
+      ended = ending instanceof Promise ? ending.then((its) => starting.keep(its)) : starting.keep(ending);
     } catch (error) {
       return failed(error)(true);
     }
-    if (!(ended instanceof Promise)) return end(ended)(true);
+    if (!(ended instanceof Promise)) return this.#end(run, starting, ended)(true);
     this.#limits.watch(run.dueAt);
     const answer = run.wait(true, attempt.waiting);
-    ended.then(end, failed);
+    ended.then((makeAnswer) => this.#end(run, starting, makeAnswer), failed);
     return answer;
   }
 
-  #end(run: Run, { key, attempt, left }: Starting, makeAnswer: MakeAnswer): MakeAnswer {
-    this.#runs.delete(key);
-    left();
+  #late({ attempt, request }: Starting, handlerMs: number): void {
+    const call = shortId(attempt.call.id);
+    this.#parts.log.warn("a handler is over its limit", { method: request.method, call, handlerMs });
+  }
+
+  #end(run: Run, starting: Starting, makeAnswer: MakeAnswer): MakeAnswer {
+    this.#runs.delete(starting.key);
+    starting.left();
     const make: MakeAnswer = (first) => {
       try {
         return makeAnswer(first);
       } catch (error) {
-        return this.#parts.failed(attempt, error);
+        return this.#parts.failed(starting.attempt, error);
       }
     };
     run.end(make);
@@ -117,34 +118,49 @@ export class Runs {
   }
 
   /** Runs the handler, and gives how that ended once its transaction is over too. */
-  #handle({ attempt, work, effects, mayHaveRun }: Starting, run: Run): Soon<Ending> {
-    const { limits } = this.#parts;
-    let reply: Message | undefined;
-    const returned = (its: Message): Ending => {
-      reply = its;
-      return endingOfReply(attempt.definition, its, limits);
-    };
-    const threw = (error: unknown): Ending => endingOfThrow(error, limits, effects.refusal);
-    let ending: Soon<Ending>;
+  #handle(starting: Starting, run: Run): Soon<Ending> {
+    let result: Soon<Message>;
     try {
-      const result = work(new RunningHandler(run, effects, mayHaveRun));
-      ending = result instanceof Promise ? result.then(returned).catch(threw) : returned(result);
+      result = starting.work(run);
     } catch (error) {
-      ending = threw(error);
+      return this.#threw(starting, run, error);
     }
-    return andThen(ending, (its) =>
-      andThen(effects.settled(), () => {
-        run.handlerEnded();
-        this.#log(attempt, its, effects, reply);
-        return its;
-      }),
+    if (!(result instanceof Promise)) return this.#returned(starting, run, result);
+    return result.then(
+      (reply) => this.#returned(starting, run, reply),
+      (error: unknown) => this.#threw(starting, run, error),
     );
   }
 
+  #returned(starting: Starting, run: Run, reply: Message): Soon<Ending> {
+    return this.#over(
+      starting,
+      run,
+      endingOfReply(starting.attempt.definition, reply, this.#parts.limits),
+      reply,
+    );
+  }
+
+  #threw(starting: Starting, run: Run, error: unknown): Soon<Ending> {
+    return this.#over(starting, run, endingOfThrow(error, this.#parts.limits, starting.effects.refusal));
+  }
+
+  /** The handler has ended; a transaction that it has not waited for may be under way. */
+  #over(starting: Starting, run: Run, ending: Ending, reply?: Message): Soon<Ending> {
+    const underWay = starting.effects.settled();
+    const over = (): Ending => {
+      run.handlerEnded();
+      this.#log(starting.attempt, ending, starting.effects, reply);
+      return ending;
+    };
+    return underWay === undefined ? over() : underWay.then(over);
+  }
+
   #log({ definition, call }: Attempt, ending: Ending, effects: RunEffects, reply?: Message): void {
+    const { standing } = effects;
+    if (standing.kind !== "committed" && ending.kind === "settled" && ending.notKept === undefined) return;
     const say = (text: string, fields: object = {}): void =>
       this.#parts.log.error(text, { method: methodName(definition), call: shortId(call.id), ...fields });
-    const { standing } = effects;
     if (standing.kind === "committed" && standing.reply !== reply) {
       say("a handler did not return what its transaction resolved with; that is what was kept");
     }
@@ -154,25 +170,4 @@ export class Runs {
       say("a command ran, and its reply could not be kept", { error: ending.notKept });
     }
   }
-}
-
-/** What a handler's run gets. */
-class RunningHandler implements Running {
-  readonly mayHaveRun: boolean;
-  readonly #run: Run;
-  readonly #effects: RunEffects;
-
-  constructor(run: Run, effects: RunEffects, mayHaveRun: boolean) {
-    this.#run = run;
-    this.#effects = effects;
-    this.mayHaveRun = mayHaveRun;
-  }
-
-  get signal(): AbortSignal {
-    return this.#run.signal;
-  }
-
-  // Properties, so that whoever gets them may take them apart.
-  readonly begin = (): Soon<void> => this.#effects.begin();
-  readonly transaction: Running["transaction"] = (write) => this.#effects.transaction(write);
 }

@@ -28,6 +28,7 @@ import {
   type Committed,
   type Entry,
   type Found,
+  keyText,
   type Outcome,
   type Store,
   type StoreAtOnce,
@@ -99,7 +100,7 @@ class MemoryStore implements Store<undefined> {
     find: (key, lane) => this.#find(key, lane),
     keep: (claim, outcome) => {
       this.#assertOpen();
-      const key = keyText(claim);
+      const key = claim.text ?? keyText(claim);
       return this.#taken(key) ?? this.#put(key, claim, outcome);
     },
   };
@@ -137,7 +138,7 @@ class MemoryStore implements Store<undefined> {
   #find(key: CallKey, lane: string | undefined): Found {
     this.#assertOpen();
     return {
-      kept: this.#entries.get(keyText(key)),
+      kept: this.#entries.get(key.text ?? keyText(key)),
       forgottenBeforeMs: this.#fences.of(key.space),
       watermark: lane === undefined ? 0 : this.#lanes.watermark(key.space, lane),
       fullForMs: undefined, // it drops the oldest in place of refusing the newest
@@ -149,7 +150,7 @@ class MemoryStore implements Store<undefined> {
     decide: (tx: undefined) => Outcome | undefined | Promise<Outcome | undefined>,
   ): ReturnType<Store["commit"]> {
     this.#assertOpen();
-    const key = keyText(claim);
+    const key = claim.text ?? keyText(claim);
     const taken = this.#taken(key);
     return taken ?? this.#put(key, claim, await decide(undefined));
   }
@@ -249,11 +250,6 @@ class MemoryStore implements Store<undefined> {
       return;
     }
   }
-}
-
-/** An ID has no space in it, so two keys never make the same text. */
-function keyText(key: CallKey): string {
-  return `${key.id} ${key.space}`;
 }
 
 function sizeOf(entry: Entry): number {

@@ -59,6 +59,13 @@ export interface CallKey {
   readonly space: string;
   /** The call's ID: characters of base64url alone. */
   readonly id: string;
+  /** What {@link keyText} makes of both, where that was made already. */
+  readonly text?: string;
+}
+
+/** A key as one text. An ID has no space in it, so two keys never make the same one. */
+export function keyText({ space, id }: CallKey): string {
+  return `${id} ${space}`;
 }
 
 /** A call's place in its lane. */
@@ -83,7 +90,7 @@ export interface Claim extends CallKey {
 }
 
 /** A kept call. */
-export interface Entry extends Omit<Claim, "settled"> {
+export interface Entry extends Omit<Claim, "settled" | "text"> {
   readonly outcome: Outcome;
   /** When its run ended, or for `started` began, in ms since 1970 by the store's own clock. */
   readonly endedAtMs: number;

@@ -46,8 +46,8 @@ export const journal: readonly Breakage[] = [
   {
     name: "a run ends in memory before it is kept",
     file: "server/journal/runs.ts",
-    from: "andThen(this.#handle(starting, run), keep)",
-    to: "andThen(this.#handle(starting, run), (ending) => (this.#runs.delete(key), keep(ending)))",
+    from: "ending.then((its) => starting.keep(its))",
+    to: "ending.then((its) => (this.#runs.delete(key), starting.keep(its)))",
     where: all(slowDisk, ops(3, "pay"), rate("twin")),
   },
   {
@@ -59,9 +59,9 @@ export const journal: readonly Breakage[] = [
   },
   {
     name: "an unknown run is always run again",
-    file: "server/journal/journal.ts",
-    from: "rerun: attempt.rerun === true,",
-    to: "rerun: true,",
+    file: "server/journal/once-call.ts",
+    from: "    return this.attempt.rerun === true;",
+    to: "    return true;",
   },
   {
     name: "an unknown run counts as run",
