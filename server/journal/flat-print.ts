@@ -3,7 +3,13 @@
  * and without an object for each. The bytes are those of the walk in `fingerprint.ts`; whatever a value or a field has
  * that is out of the ordinary is left to it.
  */
-import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { WireType } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 
@@ -26,6 +32,11 @@ export class FlatPrint {
     this.#fields = sorted.map((field) => this.#writerOf(field, walk));
   }
 
+  /** Whether a member of a message is one that is written here, as long as its value is ordinary. */
+  static takes(member: DescField | DescOneof): boolean {
+    return member.kind === "field" && isFlat(member) && flatTypes.has(typeOf(member));
+  }
+
   /** The bytes of a message without unknown fields, behind some others. */
   write(before: Uint8Array, message: Message): Uint8Array {
     this.#at = 0;
@@ -36,11 +47,10 @@ export class FlatPrint {
 
   #writerOf(field: DescField, walk: WalkField): WriteField {
     const slow: WriteField = (message) => this.#raw(walk(message as unknown as Message, field));
-    const flat = field.fieldKind === "scalar" || field.fieldKind === "enum";
-    if (!flat || field.presence !== Presence.IMPLICIT || field.oneof !== undefined) return slow;
+    if (!isFlat(field)) return slow;
     const { localName: name, number } = field;
     const tag = (type: WireType): number => number * 8 + type;
-    switch (field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar) {
+    switch (typeOf(field)) {
       case ScalarType.STRING:
         return this.#text(name, tag(WireType.LengthDelimited), slow);
       case ScalarType.INT32:
@@ -48,7 +58,12 @@ export class FlatPrint {
         return this.#number(name, tag(WireType.Varint), slow);
       case ScalarType.BOOL:
         return (message) => {
-          if (message[name] !== true) return;
+          const value = message[name];
+          if (value === false) return;
+          if (value !== true) {
+            slow(message);
+            return;
+          }
           this.#varint(tag(WireType.Varint));
           this.#varint(1);
         };
@@ -136,4 +151,23 @@ export class FlatPrint {
     this.#bytes = larger;
     this.#view = new DataView(larger.buffer);
   }
+}
+
+type FlatField = DescField & { readonly fieldKind: "scalar" | "enum" };
+
+const flatTypes: ReadonlySet<ScalarType> = new Set([
+  ScalarType.STRING,
+  ScalarType.INT32,
+  ScalarType.UINT32,
+  ScalarType.BOOL,
+  ScalarType.DOUBLE,
+]);
+
+function isFlat(field: DescField): field is FlatField {
+  const flat = field.fieldKind === "scalar" || field.fieldKind === "enum";
+  return flat && field.presence === Presence.IMPLICIT && field.oneof === undefined;
+}
+
+function typeOf(field: FlatField): ScalarType {
+  return field.fieldKind === "enum" ? ScalarType.INT32 : field.scalar;
 }

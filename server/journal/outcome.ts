@@ -14,6 +14,7 @@ import { serverError } from "../../runtime/base/server-reasons.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Outcome, RefusalDetail } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
+import { type KeptReply, keptFlatReply } from "./flat-reply.ts";
 import { refusal } from "./own-answers.ts";
 
 /** A run that has an outcome. */
@@ -82,16 +83,12 @@ export function endingInTransaction(
   return endingOfKept(definition, kept);
 }
 
-/** A reply as it is kept, and read back from that. */
-interface KeptReply {
-  readonly bytes: Uint8Array;
-  readonly reply: Message;
-}
-
-function keptReply(definition: CommandDefinition, reply: Message): KeptReply {
-  const bytes = toBinary(definition.method.output, reply);
+function keptReply({ method: { output } }: CommandDefinition, reply: Message): KeptReply {
+  const flat = keptFlatReply(output, reply);
+  if (flat !== undefined) return flat;
+  const bytes = toBinary(output, reply);
   // Not all that can be written can be read back, such as a message that is nested too deep.
-  return { bytes, reply: fromBinary(definition.method.output, bytes) };
+  return { bytes, reply: fromBinary(output, bytes) };
 }
 
 function sizeText(bytesCount: number, limits: KeptLimits): string {

@@ -5,12 +5,15 @@
  *
  * Source: reliability decision D3.
  */
+import { LaneNames } from "../store/lane-names.ts";
+
 export class Settled {
+  readonly #names = new LaneNames();
   readonly #lanes = new Map<string, { watermark: number; callCount: number }>();
 
   /** A call of the lane begins and says up to where the lane is settled. Ends with one {@link leave}. */
   enter(space: string, lane: string, settled: number): void {
-    const key = laneText(space, lane);
+    const key = this.#names.of(space, lane);
     const known = this.#lanes.get(key) ?? { watermark: 0, callCount: 0 };
     known.watermark = Math.max(known.watermark, settled);
     known.callCount += 1;
@@ -19,7 +22,7 @@ export class Settled {
 
   /** A call of the lane is over, and what it said is in the store if anything is. */
   leave(space: string, lane: string): void {
-    const key = laneText(space, lane);
+    const key = this.#names.of(space, lane);
     const known = this.#lanes.get(key);
     if (known === undefined) return;
     known.callCount -= 1;
@@ -28,16 +31,11 @@ export class Settled {
 
   /** Up to where the lane is settled, by the word of the calls that run; 0 without any. */
   watermark(space: string, lane: string): number {
-    return this.#lanes.get(laneText(space, lane))?.watermark ?? 0;
+    return this.#lanes.get(this.#names.of(space, lane))?.watermark ?? 0;
   }
 
   /** Lanes with a running call. */
   get laneCount(): number {
     return this.#lanes.size;
   }
-}
-
-/** A lane is base64url, so two pairs never make the same text. */
-function laneText(space: string, lane: string): string {
-  return `${lane} ${space}`;
 }

@@ -3,7 +3,10 @@
  * the watermark has passed is dropped at once, since its client has the outcome; the lane's own row then
  * tells a late copy apart from a new call. A row that goes early leaves that to its space's fence.
  */
+import { LaneNames } from "./lane-names.ts";
 import type { LaneSeat } from "./store.ts";
+
+const nothing: readonly string[] = [];
 
 export interface MemoryLanes {
   watermark(space: string, lane: string): number;
@@ -41,62 +44,68 @@ export function memoryLanes(
 ): MemoryLanes {
   /** The longest unused first. */
   const rows = new Map<string, Row>();
-  // A lane is base64url, so two pairs never make the same text.
-  const name = (space: string, lane: string): string => `${lane} ${space}`;
+  let newest: Row | undefined;
+  const names = new LaneNames();
   return {
-    watermark: (space, lane) => rows.get(name(space, lane))?.watermark ?? 0,
+    watermark: (space, lane) => rows.get(names.of(space, lane))?.watermark ?? 0,
     advance(space, seat, { settled, nowMs, firstSentMs, key }) {
-      const at = name(space, seat.lane);
+      const at = names.of(space, seat.lane);
       const row = rows.get(at) ?? { space, watermark: 0, lastAtMs: 0, firstSentMs: 0, waiting: new Map() };
       row.lastAtMs = nowMs;
       row.firstSentMs = Math.max(row.firstSentMs, firstSentMs);
       row.waiting.set(seat.seq, key);
       const passed = pass(row, seat.seq, settled);
-      rows.delete(at);
-      rows.set(at, row);
-      dropUnused();
+      if (row !== newest) {
+        rows.delete(at);
+        rows.set(at, row);
+        newest = row;
+        dropUnused();
+      }
       return passed;
     },
     remove(space, seat) {
-      rows.get(name(space, seat.lane))?.waiting.delete(seat.seq);
+      rows.get(names.of(space, seat.lane))?.waiting.delete(seat.seq);
     },
     purge(beforeMs, countMost) {
       let droppedCount = 0;
       for (const [at, row] of rows) {
         if (row.lastAtMs >= beforeMs || droppedCount >= countMost) break;
         rows.delete(at);
+        if (row === newest) newest = undefined;
         droppedCount += 1;
       }
       return droppedCount;
     },
   };
 
-  /** Moves the watermark, and takes out of the row what it has passed, the call just seated included. */
-  function pass(row: Row, newSeq: number, settled: number): string[] {
-    const from = row.watermark + 1;
-    row.watermark = Math.max(row.watermark, settled);
-    const numbers = [newSeq];
-    // A client may claim any number, so the shorter way of the two bounds the work.
-    if (row.watermark - from < row.waiting.size) {
-      for (let seq = from; seq <= row.watermark; seq += 1) numbers.push(seq);
-    } else {
-      numbers.push(...row.waiting.keys());
-    }
-    const keys: string[] = [];
-    for (const seq of numbers) {
-      const key = seq <= row.watermark ? row.waiting.get(seq) : undefined;
-      if (key === undefined) continue;
-      row.waiting.delete(seq);
-      keys.push(key);
-    }
-    return keys;
-  }
-
   function dropUnused(): void {
     for (const [at, row] of rows) {
       if (rows.size <= lanesMost) return;
       rows.delete(at);
+      if (row === newest) newest = undefined;
       forget(row.space, row.firstSentMs);
     }
   }
+}
+
+/** Moves the watermark, and takes out of the row what it has passed, the call just seated included. */
+function pass(row: Row, newSeq: number, settled: number): readonly string[] {
+  const from = row.watermark + 1;
+  row.watermark = Math.max(row.watermark, settled);
+  if (row.watermark < from && newSeq >= from) return nothing;
+  const numbers = [newSeq];
+  // A client may claim any number, so the shorter way of the two bounds the work.
+  if (row.watermark - from < row.waiting.size) {
+    for (let seq = from; seq <= row.watermark; seq += 1) numbers.push(seq);
+  } else {
+    numbers.push(...row.waiting.keys());
+  }
+  const keys: string[] = [];
+  for (const seq of numbers) {
+    const key = seq <= row.watermark ? row.waiting.get(seq) : undefined;
+    if (key === undefined) continue;
+    row.waiting.delete(seq);
+    keys.push(key);
+  }
+  return keys;
 }

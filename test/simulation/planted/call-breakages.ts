@@ -5,9 +5,9 @@ import { all, crowd, incident, nobodies, ops, rate } from "./worlds.ts";
 export const lanes: readonly Breakage[] = [
   {
     name: "a watermark is of the caller and not of its lane",
-    file: "server/store/memory-lanes.ts",
-    from: "  const name = (space: string, lane: string): string => `${lane} ${space}`;",
-    to: "  const name = (space: string, _lane: string): string => space;",
+    file: "server/store/lane-names.ts",
+    from: "      this.#name = `${lane} ${space}`;",
+    to: "      this.#name = space;",
   },
   {
     name: "a lane is settled over its holes",

@@ -141,8 +141,8 @@ export const fences: readonly Breakage[] = [
   {
     name: "each try says anew when its call was first sent",
     file: "runtime/call/stamp.ts",
-    from: "    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);",
-    to: "    this.#firstServerMs = undefined;\n    this.#first = undefined;\n    this.sending(tag);\n    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);",
+    from: "    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first, fresh);",
+    to: "    this.#firstServerMs = undefined;\n    this.#first = undefined;\n    this.sending(tag);\n    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first, true);",
   },
   {
     name: "the time that a machine slept does not count",
