@@ -21,6 +21,8 @@ export interface LivingCall {
 export class SignsOfLife {
   readonly #sessions: Sessions;
   readonly #limits: Pick<Limits, "heartbeatBytesMost">;
+  /** Calls come in rows of one session. */
+  #last: SessionGuest | undefined;
 
   constructor(sessions: Sessions, limits: Pick<Limits, "heartbeatBytesMost">) {
     this.#sessions = sessions;
@@ -29,7 +31,7 @@ export class SignsOfLife {
 
   /** Takes a call for a sign. A promise: the session is at its end just now; wait for it, then give the sign again. */
   of({ definition, guest }: LivingCall): Promise<void> | undefined {
-    const its = sessionGuest(guest);
+    const its = this.#guestOf(guest);
     if (its === undefined) return undefined;
     const { kind } = definition;
     return this.#sessions.sign(its, kind === "command" || kind === "heartbeat");
@@ -42,7 +44,7 @@ export class SignsOfLife {
    */
   beat({ definition, request, guest }: LivingCall): void {
     if (definition.kind !== "heartbeat") return;
-    const its = sessionGuest(guest);
+    const its = this.#guestOf(guest);
     if (its === undefined) return;
     const { heartbeatBytesMost } = this.#limits;
     if (toBinary(definition.method.input, request).byteLength > heartbeatBytesMost) {
@@ -52,9 +54,18 @@ export class SignsOfLife {
       throw serverError("OVERLOADED", "the server looks after no more sessions");
     }
   }
-}
 
-function sessionGuest({ caller, key, session }: LivingCall["guest"]): SessionGuest | undefined {
-  if (session === undefined) return undefined;
-  return { space: key.space, name: session, quota: key.quota, caller };
+  #guestOf({ caller, key, session }: LivingCall["guest"]): SessionGuest | undefined {
+    if (session === undefined) return undefined;
+    const last = this.#last;
+    if (
+      last?.name === session &&
+      last.space === key.space &&
+      last.caller === caller &&
+      last.quota === key.quota
+    )
+      return last;
+    this.#last = { space: key.space, name: session, quota: key.quota, caller };
+    return this.#last;
+  }
 }

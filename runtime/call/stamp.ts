@@ -189,9 +189,10 @@ export class Stamp {
   fields(anonymous: boolean, tag: string | undefined): StampFields {
     const { lane } = this.#options;
     const expectedCaller = this.#written ? this.#expected : undefined;
+    const fresh = this.#first === undefined;
     this.sending(tag);
     this.#written = true;
-    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first);
+    const firstSent = this.#first === undefined ? { agoMs: 0 } : this.#firstSent(this.#first, fresh);
     this.#tries += 1;
     return {
       callId: this.callId,
@@ -231,10 +232,10 @@ export class Stamp {
   }
 
   /** In the server's time as soon as that is known, and from then on the same in every try. */
-  #firstSent(first: First): LanePosition["firstSent"] {
+  #firstSent(first: First, fresh = false): LanePosition["firstSent"] {
     const { clock, ticket } = this.#options;
     if (this.#firstServerMs === undefined) {
-      const agoMs = this.#agoMs(first);
+      const agoMs = fresh ? 0 : this.#agoMs(first);
       const isKnown = this.#first?.wallMs !== unknownMs;
       const serverMs = isKnown ? ticket.serverMsAt(clock.monotonic() - agoMs) : undefined;
       if (serverMs === undefined) return { agoMs };

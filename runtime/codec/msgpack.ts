@@ -22,6 +22,7 @@ export function createMsgpackCodec(options?: CodecOptions): Codec {
   const unshapers = new MsgpackUnshapers(settings);
   const writer = new MsgpackWriter();
   const reader = new MsgpackReader(settings);
+  const packets = new MsgpackReader(settings);
   const { headroomBytes } = settings;
   return {
     name: "msgpack",
@@ -30,7 +31,7 @@ export function createMsgpackCodec(options?: CodecOptions): Codec {
     pack: (plain) => msgpackPlain(plain).copied(),
     unpack: (bytes) => new MsgpackPlain(bytes, 0, bytes.length, headroomBytes).plain,
     packList,
-    unpackList: (bytes) => unpackList(new MsgpackReader(settings), headroomBytes, bytes),
+    unpackList: (bytes) => unpackList(packets, headroomBytes, bytes),
   };
 }
 
@@ -82,6 +83,14 @@ function packList(plains: readonly Plain[]): Uint8Array {
 
 function unpackList(reader: MsgpackReader, headroomBytes: number, bytes: Uint8Array): Plain[] {
   reader.begin(bytes, 0, bytes.length, headroomBytes);
+  try {
+    return plainsOf(reader, headroomBytes, bytes);
+  } finally {
+    reader.finish();
+  }
+}
+
+function plainsOf(reader: MsgpackReader, headroomBytes: number, bytes: Uint8Array): Plain[] {
   const length = reader.arrayLength();
   reader.charge(length * plainBytes);
   const share = headroomBytes / Math.max(1, length);

@@ -50,6 +50,8 @@ interface Sending {
   readonly placed: boolean;
 }
 
+const noOptions: CallOptions = {};
+
 /** The tries of a link that went straight and are not answered. */
 export class FirstTries {
   readonly #env: CallEnvironment;
@@ -83,7 +85,7 @@ export class FirstTries {
     return new Promise((resolve) => {
       const sending: Sending = {
         definition,
-        options: options ?? {},
+        options: options ?? noOptions,
         request: payload,
         token: known.token,
         stamp: journaled ? new Stamp(newId(env.random), env) : undefined,

@@ -58,9 +58,10 @@ export class WireCalls {
   }
 }
 
-function callOf(method: number, one: WireTry): Omit<Call, "id"> {
-  const call: Omit<Call, "id"> = {
+function callOf(method: number, one: WireTry): Call {
+  const call: Call = {
     $typeName: "holdfast.link.v1.Call",
+    id: 0,
     hold: 0,
     method,
     request: one.request,

@@ -30,13 +30,14 @@ export class CallNumbers {
     return this.#waiting.size;
   }
 
-  /** Sends a try under a number of its own, which it gives, for {@link cancel}. */
-  send(call: Omit<Call, "id">, waiter: Waiter): number {
+  /** Sends a try under a number of its own, which it sets and gives, for {@link cancel}. */
+  send(call: Omit<Call, "id"> & { id?: number }, waiter: Waiter): number {
     const id = (this.#lastId += 1);
+    call.id = id;
     this.#waiting.set(id, waiter);
     this.end.send({
       $typeName: "holdfast.link.v1.ClientMessage",
-      kind: { case: "call", value: Object.assign(call, { id }) },
+      kind: { case: "call", value: call as Call },
     });
     return id;
   }

@@ -69,7 +69,7 @@ class StoredJournal implements Journal {
     this.#runs = new Runs({ clock, limits, log, handlerMostMs, failed });
     const storeFailed = (error: unknown): void => this.#writeFailed(error);
     const keeping = new Keeping({ store, log, isBroken: () => this.#broken, writeFailed: storeFailed });
-    this.#onceParts = { store, limits, settled: this.#settled, keeping, storeFailed };
+    this.#onceParts = { store, clock, limits, settled: this.#settled, keeping, storeFailed };
   }
 
   run(attempt: Attempt, work: Work): Soon<Answer> {
@@ -115,7 +115,7 @@ class StoredJournal implements Journal {
     if (expectedTag !== undefined && callerChanged(expectedTag, caller.tag)) return refusal("CALLER_CHANGED");
     const key = keyText({ space: caller.space, id: call.id });
     if (!isOnce(definition)) return this.#runAtMostOnce(attempt, work, key);
-    return this.#arrive(new OnceCall(attempt, work, key, this.#options.clock.now(), this.#onceParts));
+    return this.#arrive(new OnceCall(attempt, work, key, this.#onceParts));
   }
 
   #arrive(arrival: OnceCall): Soon<Answer> {

@@ -2,6 +2,7 @@
  * A try of a once-command: what is read from it once, and, where it begins a run, that run's part in the journal. One
  * record for all of it, since a busy server makes one for each call.
  */
+import type { Clock } from "../../runtime/base/clock.ts";
 import type { CommandDefinition } from "../../runtime/base/definition.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Soon } from "../../runtime/base/soon.ts";
@@ -18,6 +19,7 @@ import type { Settled } from "./settled.ts";
 
 export interface OnceParts {
   readonly store: Store;
+  readonly clock: Clock;
   readonly limits: Pick<Limits, "keptReplyBytesMost" | "keptRefusalBytesMost">;
   readonly settled: Settled;
   readonly keeping: Keeping;
@@ -35,14 +37,16 @@ export class OnceCall implements TryFacts, CallKey, Starting, RunEffectsParts {
   #effects: RunEffects | undefined;
 
   /** @throws FieldError for a request that does not fit its schema. */
-  constructor(attempt: Attempt, work: Work, text: string, nowMs: number, parts: OnceParts) {
+  constructor(attempt: Attempt, work: Work, text: string, parts: OnceParts) {
     const { lane } = attempt.call;
     this.attempt = attempt;
     this.work = work;
     this.text = text;
     this.request = comparedOf(attempt.definition, attempt.request, attempt.scope);
     this.firstSentMs =
-      lane === undefined ? undefined : firstSentMsOf(lane.firstSent, attempt.arrivedAtMs ?? nowMs);
+      lane === undefined
+        ? undefined
+        : firstSentMsOf(lane.firstSent, attempt.arrivedAtMs ?? parts.clock.now());
     this.#parts = parts;
   }
 

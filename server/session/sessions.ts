@@ -48,6 +48,8 @@ const warnEveryMs = 60_000;
 export class Sessions {
   readonly #parts: SessionsParts;
   readonly #sessions = new Map<string, Session>();
+  /** The last that gave a sign: signs come in rows of one session. */
+  #recent: Session | undefined;
   readonly #countByQuota = new Map<string, number>();
   readonly #endings = new Set<Promise<void>>();
   readonly #shutdown = new AbortController();
@@ -70,10 +72,14 @@ export class Sessions {
    */
   sign(guest: SessionGuest, keep: boolean): Promise<void> | undefined {
     if (this.#loading !== undefined) return this.#loading;
-    const session = this.#sessions.get(sessionKeyText(guest)) ?? this.#begin(guest);
+    const session =
+      this.#recent?.guest === guest
+        ? this.#recent
+        : (this.#sessions.get(sessionKeyText(guest)) ?? this.#begin(guest));
     if (session === undefined) return undefined;
     if (session.ending !== undefined) return session.ending;
     session.guest = guest; // grants may have changed
+    this.#recent = session;
     session.state = nextSessionState(session.state, { kind: "sign", nowMs: this.#up() });
     session.lastSeenAtMs = this.#parts.clock.now();
     if (keep && session.kept === "no" && this.#parts.onGone !== undefined) this.#keep(session);
@@ -112,6 +118,7 @@ export class Sessions {
     await Promise.race([ended, sleep(this.#parts.clock, drainSignalMs, late.signal)]);
     late.abort();
     this.#sessions.clear();
+    this.#recent = undefined;
   }
 
   #up(): number {
@@ -146,8 +153,10 @@ export class Sessions {
     return session;
   }
 
-  #remove({ guest }: Session): void {
+  #remove(session: Session): void {
+    const { guest } = session;
     const { quota } = guest;
+    if (this.#recent === session) this.#recent = undefined;
     this.#sessions.delete(sessionKeyText(guest));
     const count = (this.#countByQuota.get(quota) ?? 1) - 1;
     if (count === 0) this.#countByQuota.delete(quota);
