@@ -206,6 +206,11 @@ export class Stamp {
     };
   }
 
+  /** Who takes over a try that is under way writes its headers once more, and they go nowhere. */
+  handedOver(): void {
+    this.#tries -= 1;
+  }
+
   /** An answer to this call named its caller. The first one counts: a later one may be a "no" to somebody else. */
   heardTag(tag: string | null): void {
     this.#tag ??= tag ?? undefined;

@@ -231,6 +231,7 @@ class FirstTry implements Waiter, BegunWireTry {
     const message = messageIn(codec, definition.method.input, request);
     const connection = begunWireTry(this.#parts, this);
     const begun = { connection, token, stamp, startedAt: this.#startedAt, leave: () => this.leave() };
+    stamp?.handedOver();
     this.#settle(goOn(this.#env, definition, message, options, begun));
   }
 

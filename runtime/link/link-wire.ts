@@ -133,7 +133,12 @@ class MainWire implements LinkWire {
 
   signedIn(): void {
     this.#refusedToken = undefined;
-    this.#standing?.end.close();
+    const standing = this.#standing;
+    if (standing !== undefined) {
+      // Its end may take a while: from here on nothing goes over it, or over HTTP in its name.
+      this.#over(standing, undefined, 0);
+      standing.end.close();
+    }
     this.prompt();
   }
 
@@ -214,6 +219,7 @@ class MainWire implements LinkWire {
       const { signal } = stop;
       const refused = this.#refusedToken;
       this.#refusedToken = undefined;
+      const { person } = signIn;
       const token = await (refused === undefined
         ? signIn.token(signal)
         : signIn.refresh(refused.token, signal));
@@ -228,7 +234,9 @@ class MainWire implements LinkWire {
           waitMs: connectWaitMs,
           signal,
           opened: (end, welcome) => {
-            standing = this.#stands(end, welcome, token);
+            // Somebody else may have signed in while it opened.
+            if (person === signIn.person) standing = this.#stands(end, welcome, token);
+            else end.close();
           },
         });
       } catch (error) {

@@ -97,6 +97,71 @@ function endingAtOnce(wire: Wire): Wire {
   };
 }
 
+describe("another sign-in", () => {
+  it("sends nothing more in the name of the one before, however slowly its wire closes", async () => {
+    let person = "ada";
+    start({
+      token: async () => person,
+      wire: wiresBy(async () => {
+        const [mine, theirs] = memoryPair();
+        server.accept(theirs);
+        return { ...bound(mine), close: () => undefined };
+      }),
+    });
+    await wired();
+    expect(await wayOf()).toBe("by wire");
+    person = "ben";
+    world.link.signIn();
+    expect(await wayOf()).toBe("by HTTP");
+    expect(world.http.requests.at(-1)?.header.get("authorization")).toBe("Bearer ben");
+  });
+
+  it("gives up a wire that opens in the name of the one before", async () => {
+    let person = "ada";
+    let open = (): void => undefined;
+    const tokens: unknown[] = [];
+    start(
+      {
+        token: async () => person,
+        wire: wiresBy(async () => {
+          asked += 1;
+          if (asked === 1) await new Promise<void>((resolve) => (open = resolve));
+          const [mine, theirs] = memoryPair();
+          server.accept(theirs);
+          return mine;
+        }),
+      },
+      {
+        authenticate: ({ token }) => {
+          tokens.push(token);
+          return { by: token ?? "" };
+        },
+      },
+    );
+    for (let calls = 0; calls < 3; calls += 1) await world.settled(world.client.add({ amount: 0n }));
+    person = "ben";
+    world.link.signIn();
+    open();
+    await world.clock.advance();
+    expect(tokens).toEqual(["ada"]);
+    expect(await wayOf()).toBe("by HTTP");
+    expect(world.http.requests.at(-1)?.header.get("authorization")).toBe("Bearer ben");
+  });
+});
+
+/** A wire's members as its own, to be overridden one by one. */
+function bound(wire: Wire): Wire {
+  return {
+    name: wire.name,
+    bufferedAmount: 0,
+    send: (packet) => wire.send(packet),
+    close: () => wire.close(),
+    cut: (cause) => wire.cut(cause),
+    onClose: (fn) => wire.onClose(fn),
+    onPacket: (fn) => wire.onPacket(fn),
+  };
+}
+
 describe("what is held", () => {
   it("opens another wire when one ends in the moment in which it opens", async () => {
     start({
