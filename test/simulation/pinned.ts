@@ -27,4 +27,5 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 3780, found: "a late command that is sent at most once begins, although its client has settled it" },
   { seed: 5411, found: "what was in store for an open WebSocket happens after everything was healed" },
   { seed: 23_450, found: "a command that is sent at most once is asked for again while it runs" },
+  { seed: 13_688, found: "a call goes out by HTTP with the token of a wire that the person before has left" },
 ];
