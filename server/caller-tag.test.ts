@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callerKey } from "./caller-tag.ts";
+import { callerKey, callerKeys, type Sender } from "./caller-tag.ts";
 import { callerChanged } from "./journal/tag.ts";
 
 const facts = { epoch: "epochOne", secret: new Uint8Array(32).fill(1) };
@@ -42,5 +42,27 @@ describe("a caller's key", () => {
     expect(callerKey(later, { ...sender, by: "ada" }).space).toBe(ada.space);
     expect(callerChanged(ada.tag, ben.tag)).toBe(false);
     expect(callerChanged(ada.tag, callerKey(facts, { ...sender, by: "ben" }).tag)).toBe(true);
+  });
+});
+
+describe("the keys of a server's callers", () => {
+  it("are those of each sender, whoever called before", () => {
+    const senders: Sender[] = [
+      { ...sender, by: "ada" },
+      { ...sender, by: "ada", anon: secret, address: undefined },
+      { ...sender, by: `anon ${secret.length} ${secret} 192.0.2.1` },
+      { ...sender, anon: secret },
+      { ...sender, anon: secret, address: "192.0.2.2" },
+      { ...sender, anon: `${secret} 192.0.2.1`, address: "" },
+      { ...sender, anon: `${secret} 192.0.2.1`, address: undefined },
+      { ...sender, by: "" },
+      sender,
+      { ...sender, address: undefined },
+    ];
+    for (const countMost of [1, 3, 100]) {
+      const keyOf = callerKeys(facts, countMost);
+      for (const each of [...senders, ...[...senders].reverse(), ...senders])
+        expect(keyOf(each)).toEqual(callerKey(facts, each));
+    }
   });
 });

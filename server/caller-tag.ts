@@ -40,6 +40,35 @@ export function callerKey(facts: Pick<StoreFacts, "epoch" | "secret">, sender: S
   };
 }
 
+/** Senders that are remembered: a few hundred bytes each, for those that have called of late. */
+const rememberedCountMost = 1_024;
+
+/** {@link callerKey} for all requests of a server: a hash and a signature are the dearest part of a small one. */
+export function callerKeys(
+  facts: Pick<StoreFacts, "epoch" | "secret">,
+  countMost: number = rememberedCountMost,
+): (sender: Sender) => CallerKey {
+  const known = new Map<string, CallerKey>();
+  return (sender) => {
+    const name = nameOf(sender);
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const key = callerKey(facts, sender);
+    for (const oldest of known.keys()) {
+      if (known.size < countMost) break;
+      known.delete(oldest);
+    }
+    known.set(name, key);
+    return key;
+  };
+}
+
+/** All that a key is made of, as a text of which no two senders have the same. */
+function nameOf({ by, anon, address = "" }: Sender): string {
+  if (by !== undefined) return `by ${by}`;
+  return anon === undefined ? `anyone ${address}` : `anon ${anon.length} ${anon} ${address}`;
+}
+
 /** The first word keeps the three kinds apart, whatever a principal is called. */
 function spaceOf(sender: Sender): string {
   if (sender.by !== undefined) return `by ${sender.by}`;

@@ -108,7 +108,7 @@ function isLikelyRepeat(call: CallHeader | undefined): boolean {
 function turnOf(arrival: Arrival, key: CallerKey, admission: Admission): Turn {
   const { kind } = arrival.definition;
   if (kind === "heartbeat" || kind === "stream" || kind === "plain") return freeTurn;
-  return admission.turn(key.quota, { stop: arrival.signal, deadline: arrival.deadline });
+  return admission.turn(key.quota, arrival);
 }
 
 function anonymousSecret(header: HeaderLookup): string | undefined {

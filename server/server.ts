@@ -19,7 +19,7 @@ import type { Factory, ServeOptions } from "../runtime/hold/served-type.ts";
 import type { Wire } from "../runtime/wire/wire.ts";
 import { Admission } from "./admission.ts";
 import { type BuildOptions, createBuildGate } from "./build-gate.ts";
-import { callerKey } from "./caller-tag.ts";
+import { callerKeys } from "./caller-tag.ts";
 import { type Authenticate, signIn } from "./caller.ts";
 import { type CloseOptions, Closing } from "./close.ts";
 import { dispatch, type DispatchParts, type UnaryCall } from "./dispatch.ts";
@@ -193,6 +193,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const ports = new Ports();
   const stopSignals = new AbortController();
   const journal = createJournal({ store, clock, limits, log, onBroken });
+  const callerKey = callerKeys(store.facts);
   const purge = startPurge(store, clock, log);
   const open = new OpenConnections(clock);
   const sessions = new Sessions({
@@ -221,7 +222,7 @@ export function createServer(options: ServerOptions = {}): Server {
     open: () => !closing.draining,
     buildGate,
     signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
-    callerKey: (sender) => callerKey(store.facts, sender),
+    callerKey,
     dispatch: (call) => unary(call),
     definitions: () => implementations.definitions(),
     interceptors: options.interceptors ?? [],
@@ -244,7 +245,7 @@ export function createServer(options: ServerOptions = {}): Server {
   const objects: ServerObjects = new ServerObjects({
     refusal: () => closing.refusal(),
     admission,
-    callerKey: (sender) => callerKey(store.facts, sender),
+    callerKey,
     journal,
     topics,
     signsOfLife: () => dispatching.signsOfLife,
@@ -276,7 +277,7 @@ export function createServer(options: ServerOptions = {}): Server {
     refusal: () => closing.refusal(),
     buildGate,
     signIn: (request) => signIn(request, { authenticate: options.authenticate, clock, log }),
-    callerKey: (sender) => callerKey(store.facts, sender),
+    callerKey,
     admission,
   };
   const { epoch } = store.facts;

@@ -27,6 +27,7 @@ import type {
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { MethodDefinition, UnaryDefinition } from "../../runtime/base/definition.ts";
 import { serverError } from "../../runtime/base/server-reasons.ts";
+import type { Stop } from "../../runtime/base/late-signal.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Mark } from "../../runtime/base/reasons.ts";
@@ -53,7 +54,7 @@ export interface Arrival {
   /** The server's wall time in ms at which the request's headers came. */
   readonly atMs: number;
   /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
+  readonly stop: Stop;
 }
 
 /** What the routes need of the rest of the server. */
@@ -65,7 +66,10 @@ export interface RouteParts<E extends Entered> {
   unary(
     definition: UnaryDefinition,
     request: Message,
-    context: Pick<HandlerContext, "signal" | "requestHeader" | "responseHeader" | "responseTrailer">,
+    context: Pick<HandlerContext, "signal" | "requestHeader" | "responseHeader" | "responseTrailer"> & {
+      /** Tells the same as `signal` for less. */
+      readonly stop?: Stop;
+    },
     entered: E,
   ): Promise<UnaryAnswer>;
   /**
@@ -209,7 +213,7 @@ async function enter<E extends Entered>(
       address: request.contextValues?.get(addressKey),
       deadline: timeoutMs === undefined ? undefined : parts.clock.monotonic() + timeoutMs,
       atMs: parts.clock.now(),
-      signal: request.signal,
+      stop: request.signal,
     });
     return { ...begun, entered, stop: undefined };
   } catch (error) {

@@ -26,7 +26,8 @@ export class UnaryExchange<E extends Entered> {
   /** Its body not read yet, read, in the hands of the dispatcher. */
   progress: "arrived" | "read" | "dispatched" = "arrived";
   answer: UnaryAnswer | undefined;
-  readonly #signal = new LateSignal();
+  /** Aborts when the client is gone, its deadline is over, or the server ends. */
+  readonly stop = new LateSignal();
   #timer: Timer | undefined;
   #responseHeader: Headers | undefined;
   #responseTrailer: Headers | undefined;
@@ -51,9 +52,9 @@ export class UnaryExchange<E extends Entered> {
     return this.contentType === "application/proto";
   }
 
-  /** Aborts when the client is gone, its deadline is over, or the server ends. */
+  /** The same for who needs an AbortSignal. */
   get signal(): AbortSignal {
-    return this.#signal.signal;
+    return this.stop.signal;
   }
 
   get requestHeader(): Headers {
@@ -83,7 +84,7 @@ export class UnaryExchange<E extends Entered> {
 
   abort(reason: ConnectError): void {
     this.#timer?.cancel();
-    this.#signal.abort(reason);
+    this.stop.abort(reason);
   }
 
   /** It is answered. */

@@ -166,9 +166,7 @@ export class UnaryRoute<E extends Entered> {
       address: one.request.socket.remoteAddress,
       deadline,
       atMs: clock.now(),
-      get signal() {
-        return one.signal;
-      },
+      stop: one.stop,
     });
   }
 
