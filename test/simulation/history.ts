@@ -49,6 +49,8 @@ export type HistoryFact =
       readonly afterMs: number;
     }
   | { readonly kind: "effect"; readonly effect: Effect }
+  /** Its handler goes on behind the commit, and what it publishes is with its readers. */
+  | { readonly kind: "published"; readonly key: string; readonly callId: string; readonly server: string }
   /** Its commit has failed for who waited for it, and may be durable for all that is said. */
   | { readonly kind: "doubt"; readonly effect: Effect; readonly durable: boolean }
   | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
@@ -167,6 +169,8 @@ function factText(fact: HistoryFact): string {
       const { key, callId, by, list, place, server } = fact.effect;
       return `${server} effect ${key} ${callId.slice(0, 8)} by ${by} ${list === "" ? "elsewhere" : `${list}[${place}]`}`;
     }
+    case "published":
+      return `${fact.server} has published ${fact.key}`;
     case "doubt":
       return `nobody hears that ${fact.effect.key} is ${fact.durable ? "" : "not "}durable`;
     case "settled":

@@ -126,13 +126,15 @@ function handlersOf(
       if (request.refuse === 1 || (request.refuse === 3 && runs === 1))
         throw new ConnectError("no", Code.FailedPrecondition);
       fail(request.key, "before");
-      return ctx.transaction((tx, publish) => {
+      const reply = await ctx.transaction((tx, publish) => {
         publish(server.topic(Lists.follow, request.list), { key: request.key });
         const place = (tx as Stage).append({ ...effect(request, ctx, by), list: request.list });
         if (request.refuse === 2) throw new ConnectError("no, after all", Code.FailedPrecondition);
         fail(request.key, "after");
         return { place, by };
       });
+      history.add({ kind: "published", key: request.key, callId: ctx.callId ?? "", server: process.name });
+      return reply;
     },
     async whisper(request, ctx) {
       const by = await begin(request, ctx);

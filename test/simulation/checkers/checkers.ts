@@ -12,11 +12,13 @@ import { order } from "./order.ts";
 import { outbox } from "./outbox.ts";
 import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
+import { publishing } from "./publishing.ts";
 import { references } from "./references.ts";
 import { sendings } from "./sendings.ts";
 import { settledCalls } from "./settled-calls.ts";
 import { sessions } from "./sessions.ts";
 import { signals } from "./signals.ts";
+import { streamSigns } from "./stream-signs.ts";
 import { streams } from "./streams.ts";
 
 export type Checker = (end: WorldEnd) => readonly string[];
@@ -35,6 +37,8 @@ export const checkers: Readonly<Record<string, Checker>> = {
   liveness,
   signals,
   streams,
+  publishing,
+  streamSigns,
   sessions,
   activations,
   references,

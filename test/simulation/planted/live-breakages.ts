@@ -75,4 +75,11 @@ export const streams: readonly Breakage[] = [
     to: "      else this.#schedule(1_000_000);",
     where: all(followed, incident("block")),
   },
+  {
+    name: "a stream is given up between two signs",
+    file: "runtime/stream/idle-watch.ts",
+    from: "    return this.#lastByteAt + idleMs - clock.monotonic();",
+    to: "    return this.#lastByteAt + idleMs / 8 - clock.monotonic();",
+    where: all(followed, (plan) => plan.beats && plan.signInMs === undefined),
+  },
 ];
