@@ -23,7 +23,6 @@ import type { UnaryDefinition } from "../base/definition.ts";
 import { SharedTimer } from "../base/shared-timer.ts";
 import { goOn, makeCall } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
-import { newId } from "../call/call-id.ts";
 import { hasOutbox } from "../call/keep.ts";
 import { Stamp } from "../call/stamp.ts";
 import { answeredText, keptText, tellTry } from "../call/try-text.ts";
@@ -31,6 +30,7 @@ import { budgetMsOf, tryWaitMsOf } from "../call/try-wait.ts";
 import { Mark, type Payload, type Result } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Waiter } from "../wire/call-numbers.ts";
 import { messageIn, payloadBytes, payloadOf } from "../wire/packet.ts";
+import { quickId } from "./quick-id.ts";
 import {
   begunWireTry,
   type BegunWireTry,
@@ -88,7 +88,7 @@ export class FirstTries {
         options: options ?? noOptions,
         request: payload,
         token: known.token,
-        stamp: journaled ? new Stamp(newId(env.random), env) : undefined,
+        stamp: journaled ? new Stamp(quickId(env.random), env) : undefined,
         placed,
       };
       const settle = resolve as (reply: Message | PromiseLike<Message>) => void;
