@@ -3,6 +3,7 @@
  *
  * Source: design "Held objects".
  */
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { VariantDefinition } from "../base/definition.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
@@ -37,6 +38,8 @@ export class LocalHolding implements Holding, ObjectHolder {
   /** Made for the first call: most holdings of a server have none. */
   #order: StartOrder | undefined;
   #running: Map<ObjectCall, AbortController> | undefined;
+  /** Of a serial object: the call ID of a command that is to come again, and of those that wait behind it. */
+  #behind: Set<string> | undefined;
   #caller: Caller;
   /** Undefined: refused, or not open yet. */
   #variant: VariantDefinition | undefined;
@@ -116,6 +119,7 @@ export class LocalHolding implements Holding, ObjectHolder {
     if (live === undefined || handler === undefined || forgotten.aborted) {
       return notRun(liveError("NOT_READY", "the object is not live any more"));
     }
+    if (!this.#isNext(call)) return { result: { error: notItsTurn() }, mark: "later", repeat: false };
     const { type, params, key, session } = this.#request;
     const { run, clock, log } = this.#type.env;
     const { ending } = live;
@@ -133,12 +137,35 @@ export class LocalHolding implements Holding, ObjectHolder {
       clock,
       log,
     };
-    return runCall(call, place, forgotten);
+    const answer = await runCall(call, place, forgotten);
+    if (answer.mark === "later" && this.#isSerial(call)) this.#behind ??= new Set([call.callId ?? ""]);
+    return answer;
+  }
+
+  /**
+   * A command of a serial object starts when the one before it is settled. One that failed for now is not: what its
+   * caller had sent behind it is refused, and comes again behind it. If the caller has given it up, what comes again
+   * first is one of those.
+   */
+  #isNext(call: ObjectCall): boolean {
+    const behind = this.#behind;
+    if (behind === undefined || !this.#isSerial(call) || call.callId === undefined) return true;
+    if (behind.has(call.callId)) {
+      this.#behind = undefined;
+      return true;
+    }
+    behind.add(call.callId);
+    return false;
+  }
+
+  #isSerial({ definition }: ObjectCall): boolean {
+    return definition.kind === "command" && this.#type.served.definition.$serial;
   }
 
   // What the object says ----------------------------------------------------------------------------------------------
 
   objectLoading(): void {
+    this.#behind = undefined;
     this.#binding = undefined;
     this.#holder.loading();
   }
@@ -152,6 +179,7 @@ export class LocalHolding implements Holding, ObjectHolder {
   }
 
   objectFailed(failure: HoldingFailure): void {
+    this.#behind = undefined;
     this.#binding = undefined;
     this.#holder.failed(failure);
   }
@@ -189,6 +217,13 @@ export class LocalHolding implements Holding, ObjectHolder {
     this.#object = undefined;
     object?.detach(this);
   }
+}
+
+function notItsTurn(): ConnectError {
+  return new ConnectError(
+    "a command before this one failed for now, and is tried again first",
+    Code.Unavailable,
+  );
 }
 
 function notRun(error: HoldfastError): ObjectAnswer {

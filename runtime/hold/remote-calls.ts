@@ -4,6 +4,9 @@
  *
  * A wire carries so many at once; the rest wait here, and have not left.
  *
+ * Behind a command of a serial object that is to be tried again nothing of that object is sent: its provider refuses
+ * what was on its way already, and all of it goes again in its order when the wait is over.
+ *
  * Source: design "Held objects: Parking".
  */
 import type { ConnectError } from "@connectrpc/connect";
@@ -45,6 +48,10 @@ interface Sending {
   readonly call: ObjectCall;
   readonly hold: number;
   readonly answer: (answer: ObjectAnswer) => void;
+  /** A command of an object that runs one after the other. */
+  readonly serial: boolean;
+  /** Whether a try of it has left. */
+  left: boolean;
   /** Of the try that is on the wire. */
   id: number | undefined;
   faults: number;
@@ -52,11 +59,19 @@ interface Sending {
   timer: Timer | undefined;
 }
 
+/** Until what waits behind a command of a serial object goes again. */
+interface Rest {
+  readonly timer: Timer;
+  over: boolean;
+}
+
 export class RemoteCalls {
   readonly #parts: RemoteCallsParts;
   readonly #byHold = new Map<number, Map<ObjectCall, Sending>>();
   /** Those that have no room on the wire yet. */
   readonly #queue = new Set<Sending>();
+  /** Holds of serial objects that wait before a command is tried again. */
+  readonly #rests = new Map<number, Rest>();
   #sentCount = 0;
   /** Nothing new is sent; called when all that was sent is answered. */
   #leaving: (() => void) | undefined;
@@ -65,15 +80,29 @@ export class RemoteCalls {
     this.#parts = parts;
   }
 
-  give(hold: number, call: ObjectCall): Promise<ObjectAnswer> {
+  /** @param serial - the object runs one command after the other. */
+  give(hold: number, call: ObjectCall, serial: boolean): Promise<ObjectAnswer> {
     return new Promise((answer) => {
-      const sending: Sending = { call, hold, answer, id: undefined, faults: 0, timer: undefined };
+      const sending: Sending = {
+        call,
+        hold,
+        answer,
+        serial: serial && call.definition.kind === "command",
+        left: false,
+        id: undefined,
+        faults: 0,
+        timer: undefined,
+      };
       let ofHold = this.#byHold.get(hold);
       if (ofHold === undefined) this.#byHold.set(hold, (ofHold = new Map<ObjectCall, Sending>()));
       ofHold.set(call, sending);
-      if (this.#queue.size > 0 || !this.#hasRoom) this.#queue.add(sending);
-      else this.#send(sending);
+      if (!this.#isBehind(sending)) this.#sendOrQueue(sending);
     });
+  }
+
+  #sendOrQueue(sending: Sending): void {
+    if (this.#queue.size > 0 || !this.#hasRoom) this.#queue.add(sending);
+    else this.#send(sending);
   }
 
   /** Sends nothing new; `done` is called when what was sent is answered. */
@@ -84,8 +113,7 @@ export class RemoteCalls {
 
   /** Whether the call has not left. */
   keeps(hold: number, call: ObjectCall): boolean {
-    const sending = this.#byHold.get(hold)?.get(call);
-    return sending !== undefined && this.#queue.has(sending);
+    return this.#byHold.get(hold)?.get(call)?.left === false;
   }
 
   /** Nobody waits for it any more. */
@@ -96,6 +124,7 @@ export class RemoteCalls {
 
   /** The object left live: nothing that was given before is answered. */
   lose(hold: number): void {
+    this.#endRest(hold);
     for (const sending of [...(this.#byHold.get(hold)?.values() ?? [])]) this.#drop(sending);
   }
 
@@ -104,6 +133,8 @@ export class RemoteCalls {
     for (const ofHold of this.#byHold.values()) {
       for (const { timer } of ofHold.values()) timer?.cancel();
     }
+    for (const { timer } of this.#rests.values()) timer.cancel();
+    this.#rests.clear();
     this.#byHold.clear();
     this.#queue.clear();
   }
@@ -115,6 +146,7 @@ export class RemoteCalls {
       sending.id = undefined;
     }
     this.#remove(sending);
+    this.#resume(sending.hold);
     this.#next();
   }
 
@@ -124,7 +156,9 @@ export class RemoteCalls {
     const ofHold = this.#byHold.get(sending.hold);
     if (ofHold?.get(sending.call) !== sending) return;
     ofHold.delete(sending.call);
-    if (ofHold.size === 0) this.#byHold.delete(sending.hold);
+    if (ofHold.size > 0) return;
+    this.#byHold.delete(sending.hold);
+    this.#endRest(sending.hold);
   }
 
   /** What cannot be written ends that call alone: nothing of it has left. */
@@ -166,6 +200,7 @@ export class RemoteCalls {
         lost: () => undefined,
       },
     );
+    sending.left = true;
     this.#sentCount += 1;
   }
 
@@ -177,7 +212,7 @@ export class RemoteCalls {
     if (outcome.case !== "reply") {
       const error = fromLinkError(outcome.value);
       stamp?.heardTag(result.caller === "" ? this.#parts.tag : result.caller);
-      if (isNotBegun(error, mark)) this.#later(sending, error);
+      if (isNotBegun(error, mark)) this.#again(sending, error);
       else this.#finish(sending, { error }, mark, result);
     } else {
       const { method } = sending.call.definition;
@@ -189,6 +224,7 @@ export class RemoteCalls {
         this.#finish(sending, { error: new WireError(text, Code.Internal) }, mark, result);
       }
     }
+    this.#resume(sending.hold);
     this.#next();
   }
 
@@ -209,14 +245,44 @@ export class RemoteCalls {
     });
   }
 
-  #later(sending: Sending, error: ConnectError): void {
+  #again(sending: Sending, error: ConnectError): void {
     const { timing, random, clock } = this.#parts;
     sending.faults += 1;
     const ownMs = backoffMs(sending.faults, timing.firstWaitMs, timing.waitMsMost, random);
-    sending.timer = clock.timer(Math.max(ownMs, retryDelayMs(error) ?? 0), () => {
-      if (this.#hasRoom) this.#send(sending);
-      else this.#queue.add(sending);
-    });
+    const waitMs = Math.max(ownMs, retryDelayMs(error) ?? 0);
+    if (!sending.serial) {
+      sending.timer = clock.timer(waitMs, () => {
+        if (this.#hasRoom) this.#send(sending);
+        else this.#queue.add(sending);
+      });
+    } else if (!this.#rests.has(sending.hold)) {
+      const { hold } = sending;
+      const over = (): void => {
+        rest.over = true;
+        this.#resume(hold);
+      };
+      const rest: Rest = { timer: clock.timer(waitMs, over), over: false };
+      this.#rests.set(hold, rest);
+    }
+  }
+
+  /** Whether it has to wait behind a command of the same object. */
+  #isBehind({ serial, hold }: Sending): boolean {
+    return serial && this.#rests.has(hold);
+  }
+
+  /** All goes again in its order, once the wait is over and nothing of it is under way any more. */
+  #resume(hold: number): void {
+    if (this.#rests.get(hold)?.over !== true) return;
+    const waiting = [...(this.#byHold.get(hold)?.values() ?? [])].filter(({ serial }) => serial);
+    if (waiting.some(({ id }) => id !== undefined)) return;
+    this.#rests.delete(hold);
+    for (const sending of waiting) if (sending.id === undefined) this.#sendOrQueue(sending);
+  }
+
+  #endRest(hold: number): void {
+    this.#rests.get(hold)?.timer.cancel();
+    this.#rests.delete(hold);
   }
 
   get #hasRoom(): boolean {
@@ -228,7 +294,7 @@ export class RemoteCalls {
     for (const sending of this.#queue) {
       if (!this.#hasRoom) return;
       this.#queue.delete(sending);
-      this.#send(sending);
+      if (!this.#isBehind(sending)) this.#send(sending);
     }
   }
 }

@@ -108,7 +108,9 @@ export class WireHolds {
   /** A promise that settles only with the provider's answer. */
   call(object: RemoteObject, call: ObjectCall): Promise<ObjectAnswer> {
     const id = this.#idOf(object);
-    return id === undefined ? new Promise(() => undefined) : this.#calls.give(id, call);
+    return id === undefined
+      ? new Promise(() => undefined)
+      : this.#calls.give(id, call, object.request.type.$serial);
   }
 
   forget(object: RemoteObject, call: ObjectCall): void {

@@ -2,9 +2,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
 import type { HoldfastError } from "../../runtime/base/errors.ts";
+import { state } from "../../runtime/delta/state.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import { Drafts } from "./drafts.ts";
-import { Draft, type DraftReference } from "./gen/test/objects/v1/notebook_holdfast.ts";
+import { Draft, type DraftReference, Ledger } from "./gen/test/objects/v1/notebook_holdfast.ts";
+import { DraftLinesSchema } from "./gen/test/objects/v1/notebook_pb.ts";
 import { gate } from "./notebooks.ts";
 import { failing, kept } from "./suite.ts";
 import type { ServerWorld } from "./server-world.ts";
@@ -174,6 +176,29 @@ describe.each(serverWorlds)("in $name", (kind) => {
     expect(await ended(world, draft.late({ line: "y" }))).toEqual(failing({ outcome: "not-run" }));
     expect(world.client.outbox.entries.value).toEqual([]);
     expect(drafts.ran).toEqual([]);
+  });
+
+  it("the variant that its reference was held as is not asked of it, only what its caller may call when it is sent", async () => {
+    await using world = await kind.create({ client: { outbox: { store: memoryOutbox() } } });
+    let variant = "owner";
+    const ran: string[] = [];
+    const command = ({ line }: { line: string }): { count: number } => ({ count: ran.push(line) });
+    world.provider.serve(Ledger, () => ({ lines: state(DraftLinesSchema), note: command, settle: command }), {
+      variant: () => variant,
+    });
+    const ledger = world.holder.hold(Ledger, { name: "a" }, { variant: "owner" });
+    await world.settle();
+    await world.link.drop();
+    // Nobody holds it as an owner any more; a clerk may note all the same, and not settle.
+    variant = "clerk";
+    const calls = [ledger.note({ line: "note" }), ledger.settle({ line: "settle" })].map(kept);
+    const [note, settle] = await Promise.all(calls.map((call) => ended(world, call)));
+    expect(note).toMatchObject({ count: 1 });
+    expect(settle).toEqual(failing({ reason: "NO_SUCH_MEMBER", outcome: "not-run" }));
+    await world.link.connect();
+    expect(ledger.$state.value).toMatchObject({ kind: "failed", cause: { code: Code.PermissionDenied } });
+    expect(ran).toEqual(["note"]);
+    expect(world.client.outbox.entries.value).toEqual([]);
   });
 
   it("it waits while its link is away, and nothing of it is lost with the reference", async () => {

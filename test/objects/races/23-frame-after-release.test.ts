@@ -3,6 +3,7 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { ServerMessageSchema } from "../../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../../../runtime/base/clock.ts";
+import type { Log } from "../../../runtime/base/log.ts";
 import { createHost, type Host } from "../../../runtime/hold/host.ts";
 import { wiresBy } from "../../../runtime/link/link-wire.ts";
 import { createLinkOf } from "../../../runtime/link/registry.ts";
@@ -13,6 +14,7 @@ import { payloadOf } from "../../../runtime/wire/packet.ts";
 import { ServerEnd } from "../../../runtime/wire/server-end.ts";
 import { Notebook } from "../gen/test/objects/v1/notebook_holdfast.ts";
 import { type Pipe, type PipeEnd, pipes } from "../pipes.ts";
+import { recordedLog } from "../world.ts";
 
 /** Who holds: a host to which the test gives its wire, or a link, which opens wires by itself. */
 type Who = "a host" | "a link";
@@ -27,6 +29,8 @@ async function written(
   readonly provider: ServerEnd;
   readonly heard: string[];
   readonly causes: (Error | undefined)[];
+  /** What was logged as a mistake of who holds. */
+  readonly errors: readonly string[];
   frame(hold: number): void;
   bind(hold: number): void;
   settle(): Promise<void>;
@@ -37,6 +41,7 @@ async function written(
   if (codec === undefined) throw new Error("no codec");
   const heard: string[] = [];
   const causes: (Error | undefined)[] = [];
+  const { log, errors } = recordedLog();
   let accepted: (end: ServerEnd) => void = () => undefined;
   const coming = new Promise<ServerEnd>((resolve) => {
     accepted = resolve;
@@ -60,7 +65,7 @@ async function written(
     });
     wire.onClose((cause) => made?.gone(cause));
   }, clock);
-  const host = await holding(who, end, codecName, clock);
+  const host = await holding(who, end, codecName, { clock, log });
   const notes = holdOf(host);
   const provider = await coming;
   const settle = async (): Promise<void> => {
@@ -74,6 +79,7 @@ async function written(
     provider,
     heard,
     causes,
+    errors,
     frame: (hold) =>
       say({
         case: "frame",
@@ -96,16 +102,16 @@ async function holding(
   who: Who,
   end: PipeEnd,
   codec: CodecName,
-  clock: Clock,
+  parts: { readonly clock: Clock; readonly log: Log },
 ): Promise<Pick<Host, "hold" | "close">> {
   if (who === "a host") {
-    const host = createHost({ clock, connects: true });
+    const host = createHost({ ...parts, connects: true });
     await host.connect(await end.open(), { codec }).opened;
     return host;
   }
   const linkOf = createLinkOf(nodePlatform, []);
   return linkOf("http://127.0.0.1:9", {
-    clock,
+    ...parts,
     codec,
     wire: wiresBy(() => end.open()),
     outbox: { atStart: false },
@@ -167,6 +173,8 @@ describe.each(pipes)("over $name", (pipe) => {
       await world.settle();
       expect(world.provider.open).toBe(false);
       expect(notes.$state.value.kind).toBe("loading");
+      // It is the provider's fault, and found as one.
+      expect(world.errors).toEqual([]);
       await world.close();
     });
   });

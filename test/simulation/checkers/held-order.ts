@@ -8,10 +8,8 @@ import { effectsOf, operations } from "./tally.ts";
 export function heldOrder(end: WorldEnd): readonly string[] {
   const breaches: string[] = [];
   const starts = new Map<string, number>();
-  const startCounts = new Map<string, number>();
   for (const [place, { key }] of end.history.of("started").entries()) {
     if (!starts.has(key)) starts.set(key, place);
-    startCounts.set(key, (startCounts.get(key) ?? 0) + 1);
   }
   const effects = new Map(effectsOf(end).map(({ key }, place) => [key, place]));
   /** By reference: the last call of it that began, or took effect. */
@@ -26,9 +24,7 @@ export function heldOrder(end: WorldEnd): readonly string[] {
     const givenUp = ended?.ended.kind === "error" && ended.ended.outcome === "unknown";
     if (givenUp && drops.some(({ ref: its, at }) => its === ref && at >= invoked.at)) continue;
     follow(lastStart, ref, op.key, starts.get(op.key), "started");
-    // A handler that failed is tried again; the commands that were sent after it do not wait for that.
-    if (op.kind === "push" && startCounts.get(op.key) === 1)
-      follow(lastEffect, ref, op.key, effects.get(op.key), "took effect");
+    if (op.kind === "push") follow(lastEffect, ref, op.key, effects.get(op.key), "took effect");
   }
   return breaches;
 

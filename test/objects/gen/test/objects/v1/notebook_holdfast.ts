@@ -6,7 +6,7 @@
 
 import type { CallOptions, CommandContext, CommandDefinition, generatedV1, HandlerContext, Member, MessageInitShape, ObjectDefinition, QueryDefinition, Reference, SignalDefinition, StateDefinition, StateMember } from "holdfast/generated-v1";
 import type { AddRequest, AddRequestSchema, AddResponse, AddResponseSchema, AppendRequest, AppendRequestSchema, AppendResponse, AppendResponseSchema, CounterTotal, CounterTotalSchema, CountRequest, CountRequestSchema, CountResponse, CountResponseSchema, DocumentContent, DocumentContentSchema, DraftLine, DraftLines, DraftLineSchema, DraftLinesSchema, DraftReply, DraftReplySchema, EditRequest, EditRequestSchema, EditResponse, EditResponseSchema, EntryList, EntryListSchema, IncreaseRequest, IncreaseRequestSchema, IncreaseResponse, IncreaseResponseSchema, NotebookTitle, NotebookTitleSchema, PokeRequest, PokeRequestSchema, PokeResponse, PokeResponseSchema, SerialLog, SerialLogSchema, SlowProgress, SlowProgressSchema, TypingRequest, TypingRequestSchema, WorkRequest, WorkRequestSchema, WorkResponse, WorkResponseSchema, WriteRequest, WriteRequestSchema, WriteResponse, WriteResponseSchema } from "./notebook_pb.ts";
-import { CounterService, DocumentParamsSchema, DocumentService, DraftParamsSchema, DraftService, NotebookParamsSchema, NotebookService, SerialParamsSchema, SerialService, SlowParamsSchema, SlowService } from "./notebook_pb.ts";
+import { CounterService, DocumentParamsSchema, DocumentService, DraftParamsSchema, DraftService, LedgerService, NotebookParamsSchema, NotebookService, SerialParamsSchema, SerialService, SlowParamsSchema, SlowService } from "./notebook_pb.ts";
 import type { Empty } from "@bufbuild/protobuf/wkt";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
 
@@ -795,4 +795,143 @@ export const Draft: DraftDefinition = {
   ],
   $serial: false,
   ...draftMethods,
+};
+
+/**
+ * The members of test.objects.v1.LedgerService, as holders use them.
+ */
+export interface LedgerMembers {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Lines
+   */
+  readonly lines: Member<DraftLines>;
+  /**
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Note
+   */
+  note(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+  /**
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Settle
+   */
+  settle(request: MessageInitShape<typeof DraftLineSchema>, options?: CallOptions): Promise<DraftReply>;
+}
+
+/**
+ * What a holder has as "clerk".
+ */
+export interface LedgerClerkReference extends Reference<"clerk" | undefined>, Pick<LedgerMembers, "lines" | "note"> {}
+
+/**
+ * What a holder has as "owner".
+ */
+export interface LedgerOwnerReference extends Reference<"owner" | undefined>, LedgerMembers {}
+
+/**
+ * Its commands are kept too, and not everybody has them all.
+ *
+ * Its `variant` says which members there are; until it is bound there are all, and calls wait.
+ *
+ * @generated from service test.objects.v1.LedgerService
+ */
+export type LedgerReference =
+  | (Reference<undefined> & LedgerMembers)
+  | (Reference<"clerk"> & Pick<LedgerMembers, "lines" | "note">)
+  | (Reference<"owner"> & LedgerMembers);
+
+/**
+ * What a holder gets that asks for one variant, as in `hold(Ledger, params, { variant: "clerk" })`.
+ */
+export interface LedgerVariants {
+  readonly clerk: LedgerClerkReference;
+  readonly owner: LedgerOwnerReference;
+}
+
+/**
+ * What a factory of test.objects.v1.LedgerService returns.
+ */
+export interface LedgerObject {
+  /**
+   * State: a live value.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Lines
+   */
+  readonly lines: StateMember<DraftLines>;
+  /**
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Note
+   */
+  note(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+  /**
+   * Command: runs once, the object's ready timeout, then the outbox.
+   *
+   * @generated from rpc test.objects.v1.LedgerService.Settle
+   */
+  settle(
+    request: DraftLine,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof DraftReplySchema>> | MessageInitShape<typeof DraftReplySchema>;
+}
+
+/**
+ * The methods of test.objects.v1.LedgerService, each with its kind and its numbers.
+ */
+export type LedgerMethods = {
+  readonly lines: StateDefinition<typeof DraftLinesSchema>;
+  readonly note: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+  readonly settle: CommandDefinition<typeof DraftLineSchema, typeof DraftReplySchema>;
+};
+
+/**
+ * The type of {@link Ledger}.
+ */
+export interface LedgerDefinition
+  extends ObjectDefinition<typeof DraftParamsSchema, LedgerReference, LedgerObject, LedgerVariants>,
+    LedgerMethods {
+  readonly $service: typeof LedgerService;
+  readonly $members: LedgerMethods;
+}
+
+const ledgerMethods: LedgerMethods = {
+  lines: {
+    kind: "state",
+    method: LedgerService.method.lines,
+  },
+  note: {
+    kind: "command",
+    method: LedgerService.method.note,
+    outbox: "late",
+  },
+  settle: {
+    kind: "command",
+    method: LedgerService.method.settle,
+    outbox: "late",
+  },
+};
+
+/**
+ * Its commands are kept too, and not everybody has them all.
+ *
+ * @generated from service test.objects.v1.LedgerService
+ */
+export const Ledger: LedgerDefinition = {
+  $service: LedgerService,
+  $members: ledgerMethods,
+  $params: DraftParamsSchema,
+  $lingerMs: 60000,
+  $readyTimeoutMs: 60000,
+  $variants: [
+    { name: "clerk", members: ["lines", "note"] },
+    { name: "owner", members: ["lines", "note", "settle"] },
+  ],
+  $serial: false,
+  ...ledgerMethods,
 };
