@@ -142,7 +142,7 @@ export class Seat implements Keep {
   async failed(error: unknown): Promise<unknown> {
     if (this.#elsewhere !== undefined) {
       await this.#left(this.#elsewhere);
-      return error;
+      return this.#saidElsewhere(this.#elsewhere, error);
     }
     if (this.#granted || !(error instanceof HoldfastError) || !this.#leavesUnsent(error))
       return this.#ended(error);
@@ -152,6 +152,12 @@ export class Seat implements Keep {
       given = await this.#ended(error);
     });
     return alone ? given : this.#ended(elsewhereError(error, this.stamp.callId));
+  }
+
+  /** What the program gets that no answer could reach any more: never that it has not run. */
+  #saidElsewhere(ending: Ending, error: unknown): unknown {
+    if (ending.kind === "failure") return ending.error;
+    return error instanceof HoldfastError ? elsewhereError(error, this.stamp.callId) : error;
   }
 
   /** Whether its program will hear that it has not run, and will not. */
