@@ -7,11 +7,11 @@ import { Seat } from "./seat.ts";
 
 /** A call that has sent nothing, and whose entry another process has settled. */
 function settled(ending: Ending) {
-  const left: Ending[] = [];
+  const left: { readonly ending: Ending; readonly told: boolean }[] = [];
   const record = { stamp: { callId: "id" }, entry: { name: "entry" } } as unknown as Record;
   const seat = new Seat(record, false, {
     prompt: () => undefined,
-    leave: async (_, its) => void left.push(its),
+    leave: async (_, its, told) => void left.push({ ending: its, told }),
     over: () => undefined,
     alone: () => expect.unreachable(),
     waits: (error) => error,
@@ -27,13 +27,15 @@ describe("a call that ends in the moment in which another process' outcome comes
     const unknown = new HoldfastError("nobody knows", { code: Code.Unknown, outcome: "unknown" });
     const { seat, left } = settled(failure(unknown));
     expect(await seat.failed(budgetEnded)).toBe(unknown);
-    expect(left).toEqual([failure(unknown)]);
+    expect(left).toEqual([{ ending: failure(unknown), told: false }]);
   });
 
   it("says where the reply is that it can give to nobody any more", async () => {
-    const { seat } = settled({ kind: "reply", reply: new Uint8Array() });
+    const reply: Ending = { kind: "reply", reply: new Uint8Array() };
+    const { seat, left } = settled(reply);
     const error = (await seat.failed(budgetEnded)) as HoldfastError;
     expect(error).toMatchObject({ reason: "BUDGET_ENDED", outcome: "unknown" });
     expect(error.rawMessage).toContain("link.outbox.settled");
+    expect(left).toEqual([{ ending: reply, told: true }]);
   });
 });

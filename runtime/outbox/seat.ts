@@ -141,7 +141,8 @@ export class Seat implements Keep {
 
   async failed(error: unknown): Promise<unknown> {
     if (this.#elsewhere !== undefined) {
-      await this.#left(this.#elsewhere);
+      // A reply that comes too late for its program is for the listeners of the outbox.
+      await this.#left(this.#elsewhere, this.#told || this.#elsewhere.kind === "reply");
       return this.#saidElsewhere(this.#elsewhere, error);
     }
     if (this.#granted || !(error instanceof HoldfastError) || !this.#leavesUnsent(error))
@@ -193,8 +194,8 @@ export class Seat implements Keep {
     return elsewhereError(error, this.stamp.callId);
   }
 
-  async #left(ending: Ending): Promise<void> {
-    if (!this.#gone) await this.#host.leave(this.#record.entry, ending, this.#told);
+  async #left(ending: Ending, told = this.#told): Promise<void> {
+    if (!this.#gone) await this.#host.leave(this.#record.entry, ending, told);
     this.#finish({ kind: "left", ending });
   }
 
