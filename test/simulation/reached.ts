@@ -17,7 +17,7 @@ export const marksToReach = [
   "CALL_FORGOTTEN",
   "OUTCOME_UNKNOWN",
   "ALREADY_RAN",
-  "IN_PROGRESS",
+  "a try that was asked to come again",
   "SIGN_IN_REFUSED",
   "NO_REPLY",
   "a drain while a command runs",
@@ -87,6 +87,8 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
         sender.set(call, request?.client ?? "");
       }
       if (kind === "answered") {
+        // No call ends by it. IN_PROGRESS, SUPERSEDED, or a repeat that told its age alone.
+        if (event.event.status === 409 && mark === "later") reached.add("a try that was asked to come again");
         if (header?.get("holdfast-repeat") === "1") reached.add("an answer from what was kept");
         if (text === undefined) running.delete(call);
         if (mark === "ran" || mark === "refused") said.set(call, mark);
@@ -166,7 +168,6 @@ const reasons = [
   "CALL_FORGOTTEN",
   "OUTCOME_UNKNOWN",
   "ALREADY_RAN",
-  "IN_PROGRESS",
   "SIGN_IN_REFUSED",
   "NO_REPLY",
   "PARK_TIMEOUT",
