@@ -140,8 +140,12 @@ export class Entrance {
     const madeAt = env.clock.monotonic();
     return new Waiting(stamp, {
       clear: (signal) => sender.clear(name, signal),
-      putIn: async (fate) =>
-        stamp !== undefined && this.#putIn(call, stamp, { name, madeAt }, fate === "waits"),
+      putIn: async (error, fate) => {
+        if (stamp === undefined || !(await this.#putIn(call, stamp, { name, madeAt }))) return false;
+        if (fate === "waits") sender.prompt();
+        else void sender.pause(error);
+        return true;
+      },
       waits: (error, fate) => waitsError(error, fate, stamp?.callId ?? ""),
       over: () => this.#over(),
     });
@@ -152,9 +156,8 @@ export class Entrance {
     call: EnteringCall,
     stamp: Stamp,
     { name, madeAt }: { readonly name: string; readonly madeAt: number },
-    sendOn: boolean,
   ): Promise<boolean> {
-    const { env, shelf, sender, departures } = this.#options;
+    const { env, shelf, departures } = this.#options;
     const entry = this.#entryOf(call, stamp, name);
     const full = shelf.full(entry.request.byteLength);
     try {
@@ -169,7 +172,6 @@ export class Entrance {
       return false;
     }
     departures.made(name, { stamp, method: methodPath(entry), madeAt });
-    if (sendOn) sender.prompt();
     return true;
   }
 

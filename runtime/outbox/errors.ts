@@ -1,4 +1,5 @@
 /** The outbox's own errors: what a program reads when a command waits, does not fit, or leaves unsent. */
+import { Code } from "@connectrpc/connect";
 import { HoldfastError, reasonError } from "../base/errors.ts";
 import { type ClientReason, reasons } from "../base/reasons.ts";
 import { type Entry, methodPath } from "./entry.ts";
@@ -64,4 +65,9 @@ export function droppedError(entry: Named): HoldfastError {
 
 function nameOf(entry: Named): string {
   return `${methodPath(entry)} of ${new Date(entry.madeAtMs).toISOString()}`;
+}
+
+/** The server did not accept the token of a call: another one may do. */
+export function isSignInRefused({ code, reason }: HoldfastError): boolean {
+  return code === Code.Unauthenticated && reason !== "SIGN_IN_GONE";
 }

@@ -5,14 +5,13 @@
  *
  * Source: design "The outbox"; reliability decisions D35-D37.
  */
-import { Code } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import { idleProbeWaitMsMost, outboxLockEveryMs } from "../base/constants.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
-import { noServerError } from "./errors.ts";
+import { isSignInRefused, noServerError } from "./errors.ts";
 import type { OutboxLease, OutboxStore } from "./outbox-store.ts";
 import { promised } from "./promised.ts";
 import type { Seat } from "./seat.ts";
@@ -111,6 +110,13 @@ export class Sender {
     } finally {
       this.#attendedCount -= 1;
     }
+  }
+
+  /** A command has gone in whose sign-in the server does not accept. */
+  async pause(error: HoldfastError): Promise<void> {
+    if (!isSignInRefused(error)) return;
+    await this.#stays(error, true);
+    await this.#afterPause();
   }
 
   /** Another person, or the same one again: what was paused goes on. */
@@ -376,10 +382,6 @@ export class Sender {
 
 function isNoServer(error: unknown): error is HoldfastError {
   return error instanceof HoldfastError && error.reason === "NO_SERVER";
-}
-
-function isSignInRefused({ code, reason }: HoldfastError): boolean {
-  return code === Code.Unauthenticated && reason !== "SIGN_IN_GONE";
 }
 
 /** A wait for another process keeps a program alive only where that program waits for it too. */

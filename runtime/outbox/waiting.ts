@@ -14,7 +14,7 @@ export interface WaitingHost {
   /** Resolves when no entry is before it. */
   clear(signal: AbortSignal): Promise<void>;
   /** Puts the command in; false: it could not be kept. Only for LATE. */
-  putIn(fate: Fate): Promise<boolean>;
+  putIn(error: HoldfastError, fate: Fate): Promise<boolean>;
   waits(error: HoldfastError, fate: Fate): HoldfastError;
   /** The call is over. */
   over(): void;
@@ -58,7 +58,7 @@ export class Waiting implements Keep {
     try {
       const known = this.stamp !== undefined && error instanceof HoldfastError ? error : undefined;
       const fate = known === undefined ? "leaves" : fateOf(known, false);
-      if (known !== undefined && fate !== "leaves" && (await this.#host.putIn(fate))) {
+      if (known !== undefined && fate !== "leaves" && (await this.#host.putIn(known, fate))) {
         return this.#host.waits(known, fate);
       }
       this.stamp?.settle();

@@ -3,7 +3,7 @@ import { Code } from "@connectrpc/connect";
 import { expect, it } from "vitest";
 import { headerNames } from "../../runtime/call/headers.ts";
 import { positionOf } from "../support/call-world.ts";
-import { fault } from "../support/scripted-http.ts";
+import { fault, type Step } from "../support/scripted-http.ts";
 import { late, outboxWorld } from "./outbox-world.ts";
 
 it("an entry that may have been sent, and whose caller nobody has named, is not sent under another sign-in", async () => {
@@ -89,6 +89,25 @@ it("an entry whose token runs out twice in one sending is sent with the next tok
     const refused = step.kind === "answer" && step.response.status === 401;
     return refused ? step : world.answers.ok();
   };
+  await world.clock.advance(60_000);
+  expect(ended).toEqual(["reply"]);
+});
+
+it("a command whose call saw two tokens run out is sent with the next one by itself", async () => {
+  await using world = outboxWorld();
+  let asked = 0;
+  const link = world.process({
+    token: () => {
+      asked += 1;
+      return `token-${asked}`;
+    },
+  });
+  const ended: string[] = [];
+  link.outbox.onSettled(({ kind }) => ended.push(kind));
+  const refused = (): Step => world.answers.error(Code.Unauthenticated, { mark: "none" });
+  const steps = [fault("cut", true), refused(), refused()];
+  world.http.otherwise = () => steps.shift() ?? world.answers.ok();
+  expect(await world.failure(link.call(late, {}))).toMatchObject({ outcome: "in-outbox" });
   await world.clock.advance(60_000);
   expect(ended).toEqual(["reply"]);
 });
