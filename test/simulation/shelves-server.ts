@@ -1,6 +1,6 @@
 /** The held objects of the simulation's server: what each activation is, has and does goes into the history. */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { sleep } from "../../runtime/base/clock.ts";
+import { sleep, type Timer } from "../../runtime/base/clock.ts";
 import type { CommandContext } from "../../runtime/base/handlers.ts";
 import type { Self, StateMember } from "../../runtime/base/objects.ts";
 import { state } from "../../runtime/delta/state.ts";
@@ -44,6 +44,8 @@ export interface ShelvesParts {
 }
 
 const nobody = "nobody";
+/** Longer than a failure that passes is waited out by itself. */
+const shelfAgainMs = 40_000;
 
 /** One activation, as the history knows it. */
 class Activation {
@@ -179,7 +181,17 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
         if (stand !== undefined) draft.shelf = create(StandSchema, stand);
       }),
     );
-    self.onEnd(stop);
+    // A room outlives a shelf that has failed for good: it asks for another one, and then again and again.
+    let asking: Timer | undefined;
+    const stopAsking = shelf.$state.subscribe(({ kind }) => {
+      asking?.cancel();
+      if (kind === "failed") asking = clock.timer(shelfAgainMs, () => shelf.$retry());
+    });
+    self.onEnd(() => {
+      stop();
+      stopAsking();
+      asking?.cancel();
+    });
     return { view };
   });
 }
