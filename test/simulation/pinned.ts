@@ -26,6 +26,7 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     found: "who was told that a command waits hears nothing when a repeat of it gets the outcome",
   },
   { seed: 3507, found: "an outbox waits for another token than the one that has just been given" },
+  { seed: 26_496, found: "a LATE command goes in with a refused sign-in, and nobody asks for another token" },
   { seed: 4265, found: "an outbox is paused for good by a token that ran out twice in one sending" },
   {
     seed: 890,
