@@ -31,7 +31,7 @@ export const headerNames = {
 
 /** A tag that must be the caller's own; without this, one that the server cannot compare says nothing. */
 export function surely(tag: string): string {
-  return `${tag}!`;
+  return tag.endsWith("!") ? tag : `${tag}!`;
 }
 
 /** What a browser's preflight must allow, and its answer expose. */

@@ -83,3 +83,22 @@ describe("when a call was first sent", () => {
     expect(stamp.memory().firstSent).toEqual({ wallMs: 0, serverMs: undefined });
   });
 });
+
+describe("in whose name a call was first sent", () => {
+  it("stays said to a later process where another person has signed in since", () => {
+    const { process, ticket } = world();
+    const signIn = { person: 0 };
+    const options = { clock: process.clock, ticket, signIn };
+    const stamp = new Stamp("call", { ...options, lane, anonymous: "secret" });
+    stamp.sending("epoch.ada");
+    stamp.fields(false, undefined);
+    expect(stamp.fields(false, undefined).expectedCaller).toBe("epoch.ada");
+    signIn.person = 2;
+    expect(stamp.fields(false, undefined).expectedCaller).toBe("epoch.ada!");
+    const later = Stamp.resume(stamp.memory(), { ...options, signIn: { person: 0 } });
+    expect(later.fields(false, undefined).expectedCaller).toBe("epoch.ada!");
+    expect(Stamp.resume(later.memory(), { ...options, signIn }).fields(false, undefined).expectedCaller).toBe(
+      "epoch.ada!",
+    );
+  });
+});

@@ -143,7 +143,8 @@ export class Stamp {
       lane: lane.id,
       seq: this.#number(),
       anonymous,
-      tag: this.#tag,
+      // Whoever goes on with it would not know that another person has signed in since.
+      tag: this.#expected,
       tries: this.#tries,
       firstSent: this.#first === undefined ? undefined : { wallMs: this.#first.wallMs, serverMs },
     };
