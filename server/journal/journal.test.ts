@@ -579,6 +579,32 @@ describe("a command that is sent at most once", () => {
     expect(said(await other)).toBe("ran 10");
   });
 
+  it.each([
+    ["at once", (store: Store) => store],
+    ["later", (store: Store): Store => passing(store)],
+  ])("nor when a call that was kept has said so, in a store that answers %s", async (_, made) => {
+    const clock = virtualClock();
+    const { journal } = setUp({ clock, store: made(memoryStore({ clock })) });
+    expect(said(await journal.run(attempt("b", { lane: seat(2, 1) }), replies(1)))).toBe("ran 1");
+    const late = attempt("a", { definition, lane: seat(1) });
+    expect(said(await journal.run(late, never))).toBe("unknown CALL_STALE");
+    const next = attempt("c", { definition, lane: seat(3, 1) });
+    expect(said(await journal.run(next, replies(2)))).toBe("ran 2");
+  });
+
+  it("does not begin while nobody can say whether its client has settled it, and comes again", async () => {
+    const clock = virtualClock();
+    const inner = memoryStore({ clock });
+    let up = false;
+    const find: Store["find"] = (key, lane) =>
+      up ? inner.find(key, lane) : Promise.reject(new StoreError("no connection", false));
+    const { journal } = setUp({ clock, store: { ...passing(inner), find } });
+    const call = attempt("a", { definition, lane: seat(1) });
+    expect(said(await journal.run(call, never))).toMatch(/^later Unavailable/);
+    up = true;
+    expect(said(await journal.run(call, replies(1)))).toBe("ran 1");
+  });
+
   it("does not ask for a new try when its try waits no longer", async () => {
     const { journal, clock } = setUp();
     const { work, end } = handler();

@@ -84,11 +84,9 @@ class StoredJournal implements Journal {
 
   #awaited(attempt: Attempt, answer: Promise<Answer>): Promise<Answer> {
     const { waiting, definition } = attempt;
-    return new Promise((settle) => {
-      // What runs, and is sent at most once, must not be asked for again.
-      const resolve = (its: Answer): void =>
-        settle(its.mark === "later" && !isOnce(definition) ? runsOn() : its);
-      const stopWaiting = (): void => resolve(inProgress());
+    return new Promise((resolve) => {
+      // What is sent at most once must not be asked for again while it runs.
+      const stopWaiting = (): void => resolve(isOnce(definition) ? inProgress() : runsOn());
       waiting.addEventListener("abort", stopWaiting);
       const end = (its: Answer): void => {
         waiting.removeEventListener("abort", stopWaiting);
@@ -249,12 +247,33 @@ class StoredJournal implements Journal {
   }
 
   /** A command that its client sends once: a copy is refused, and nothing outlives the process. */
+  /** A late copy of one that its client has settled does not begin, so the store is asked how far its lane is. */
   #runAtMostOnce(attempt: Attempt, work: Work, key: string): Soon<Answer> {
-    const { clock } = this.#options;
+    const { store } = this.#options;
+    const { caller, call } = attempt;
+    if (this.#broken) return unavailable();
+    if (call.lane === undefined) return this.#beginAtMostOnce(attempt, work, key, 0);
+    const callKey = { space: caller.space, id: call.id };
+    const { lane } = call.lane;
+    const begin = ({ watermark }: Found): Soon<Answer> =>
+      this.#beginAtMostOnce(attempt, work, key, watermark);
+    const failed = (error: unknown): Answer => this.#notFound(error);
+    if (store.atOnce === undefined) return store.find(callKey, lane).then(begin, failed);
+    let found: Found;
+    try {
+      found = store.atOnce.find(callKey, lane);
+    } catch (error) {
+      return failed(error);
+    }
+    return begin(found);
+  }
+
+  #beginAtMostOnce(attempt: Attempt, work: Work, key: string, watermark: number): Soon<Answer> {
     const { definition, call } = attempt;
     if (this.#broken) return unavailable();
-    if (call.lane !== undefined && call.lane.seq <= this.#settledUpTo(attempt)) return refusal("CALL_STALE");
-    if (!this.#tombstones.add(key, clock.monotonic())) {
+    const settledUpTo = Math.max(watermark, this.#settledUpTo(attempt));
+    if (call.lane !== undefined && call.lane.seq <= settledUpTo) return refusal("CALL_STALE");
+    if (!this.#tombstones.add(key, this.#options.clock.monotonic())) {
       return refusal("CALL_STALE", "a copy of this command came before, and it is sent at most once");
     }
     const request = { method: methodName(definition), fingerprint: noPrint };
