@@ -41,4 +41,10 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   { seed: 5411, found: "what was in store for an open WebSocket happens after everything was healed" },
   { seed: 23_450, found: "a command that is sent at most once is asked for again while it runs" },
   { seed: 13_688, found: "a call goes out by HTTP with the token of a wire that the person before has left" },
+  { seed: 30_159, found: "a later process sends an entry as the person who signed in after it was sent" },
+  { seed: 35_694, found: "a late command that is sent at most once begins after a kept call has settled it" },
+  {
+    seed: 201_778,
+    found: "a call is told not to have run in the moment in which another process' outcome comes",
+  },
 ];
