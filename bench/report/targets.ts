@@ -55,6 +55,14 @@ const targets: readonly Target[] = [
       want: { atLeast: version === "HTTP/2" ? 3 : 1 },
     }),
   ),
+  {
+    says: "durable commands over a wire, 64 in flight, times those with a store in memory",
+    workload: "calls/64 in flight",
+    figure: "calls/s",
+    row: "holdfast durable command, wire",
+    over: "holdfast command, wire",
+    want: { atLeast: 0.5 },
+  },
   ...["Connect, HTTP/2", "gRPC"].map(
     (peer): Target => ({
       says: `items of one stream, times ${peer}`,
@@ -82,9 +90,17 @@ const targets: readonly Target[] = [
     want: { atMost: 0.14 },
   },
   {
+    says: "the server's memory for an idle link with a wire, times raw ws",
+    workload: "memory/an idle link",
+    figure: "server RSS KiB",
+    row: "holdfast, wire",
+    over: "ws",
+    want: { atMost: 1.5 },
+  },
+  {
     says: "the server's memory for a follower on a shared wire, KiB",
     workload: "memory/a follower",
-    figure: "server RSS KiB",
+    figure: "server heap KiB",
     row: "holdfast, all on one WebSocket",
     want: { atMost: 1 },
   },
@@ -102,6 +118,14 @@ const targets: readonly Target[] = [
     row: "holdfast, none changed",
     over: "ws, one message for all",
     want: { atMost: 2 },
+  },
+  {
+    says: "the same, in times of tRPC",
+    workload: again,
+    figure: "ms from the new connection",
+    row: "holdfast, none changed",
+    over: "tRPC, subscribed again",
+    want: { atMost: 0.1 },
   },
   ...(["up", "down"] as const).flatMap((way): Target[] => [
     {
