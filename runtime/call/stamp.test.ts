@@ -101,4 +101,18 @@ describe("in whose name a call was first sent", () => {
       "epoch.ada!",
     );
   });
+
+  it("stays unknown to a later process where no answer has said it before another person signed in", () => {
+    const { process, ticket } = world();
+    const signIn = { person: 0 };
+    const options = { clock: process.clock, ticket, signIn };
+    const stamp = new Stamp("call", { ...options, lane, anonymous: "secret" });
+    stamp.sending(undefined);
+    expect(Stamp.resume(stamp.memory(), options).ownerless).toBe(false);
+    signIn.person = 2;
+    expect(stamp.ownerless).toBe(true);
+    const later = Stamp.resume(stamp.memory(), { ...options, signIn: { person: 0 } });
+    expect(later.ownerless).toBe(true);
+    expect(Stamp.resume(later.memory(), options).ownerless).toBe(true);
+  });
 });

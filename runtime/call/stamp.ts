@@ -49,6 +49,8 @@ interface First {
   readonly wallMs: number;
 }
 
+/** In place of a tag: nobody can say any more whose the call is. No caller has it. */
+const nobodys = surely("");
 /** The wall time of a first sending of which nobody knows when it was: a server takes it for forgotten. */
 const unknownMs = 0;
 
@@ -130,7 +132,8 @@ export class Stamp {
    * another person may have signed in, in whose name the server would take it for a call of its own.
    */
   get ownerless(): boolean {
-    return this.maybeSent && this.#tag === undefined && this.#person !== this.#signIn;
+    if (this.#tag !== undefined) return this.#tag === nobodys;
+    return this.maybeSent && this.#person !== this.#signIn;
   }
 
   /** What a later process needs. Takes the call's number in the lane, if it has none yet. */
@@ -224,6 +227,7 @@ export class Stamp {
 
   /** Where another person may have signed in, a tag that the server cannot compare is not enough. */
   get #expected(): string | undefined {
+    if (this.ownerless) return nobodys;
     if (this.#tag === undefined || this.#person === this.#signIn) return this.#tag;
     return surely(this.#tag);
   }

@@ -47,4 +47,8 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     seed: 201_778,
     found: "a call is told not to have run in the moment in which another process' outcome comes",
   },
+  {
+    seed: 301_264,
+    found: "a later process sends an entry of which no answer had said whose it is, as who signed in since",
+  },
 ];
