@@ -7,13 +7,13 @@
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import {
   createContextValues,
-  type Interceptor,
   type StreamRequest,
   type StreamResponse,
   type Transport,
 } from "@connectrpc/connect";
 import { validateResponseWithCompression } from "@connectrpc/connect/protocol-connect";
 import type { HttpClient } from "../base/http-client.ts";
+import { around, connectHeaders } from "./connect-request.ts";
 import { EnvelopedMessages, envelopeOf } from "./envelopes.ts";
 import { type HttpTransportOptions, type HttpTry, type WatchedSend, watchedSend } from "./http-transport.ts";
 import type { MessageFormat } from "./message-bytes.ts";
@@ -48,28 +48,17 @@ function streamTransport(
         requestMethod: "POST",
         url: `${baseUrl}/${method.parent.typeName}/${method.name}`,
         signal: signal ?? new AbortController().signal,
-        header: requestHeaders(header, format),
+        header: connectHeaders(header, contentTypes[format]),
         contextValues,
         message: wholeMessages(method.input, input),
       } as const;
-      const around = interceptors.reduceRight<Next>(
-        (inner, interceptor) => interceptor(inner as Parameters<Interceptor>[0]) as Next,
-        next,
-      );
-      return (await around(request)) as StreamResponse<(typeof method)["input"], (typeof method)["output"]>;
+      const sendAll = around(interceptors, next);
+      return (await sendAll(request)) as StreamResponse<(typeof method)["input"], (typeof method)["output"]>;
     },
   };
 }
 
 const contentTypes = { binary: "application/connect+proto", json: "application/connect+json" };
-
-/** @param given - headers of this try alone, which are taken over. */
-function requestHeaders(given: HeadersInit | undefined, format: MessageFormat): Headers {
-  const header = given instanceof Headers ? given : new Headers(given);
-  header.set("content-type", contentTypes[format]);
-  header.set("connect-protocol-version", "1");
-  return header;
-}
 
 async function* wholeMessages<Desc extends DescMessage>(
   desc: Desc,

@@ -22,6 +22,7 @@ import {
 } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest } from "../base/http-client.ts";
 import { bytesOf, WholeBody } from "../base/whole-body.ts";
+import { around, connectHeaders } from "./connect-request.ts";
 import { bytesOfMessage, type MessageFormat, messageOfBytes } from "./message-bytes.ts";
 
 export interface UnaryTransportOptions {
@@ -52,15 +53,12 @@ export function unaryTransport(send: SendUnary, options: UnaryTransportOptions):
         requestMethod: "POST",
         url: `${options.baseUrl}/${method.parent.typeName}/${method.name}`,
         signal: signal ?? new AbortController().signal,
-        header: requestHeaders(header, options.format),
+        header: connectHeaders(header, contentTypes[options.format]),
         contextValues,
         message: create(method.input, message),
       } as const;
-      const around = options.interceptors.reduceRight<Next>(
-        (inner, interceptor) => interceptor(inner as Parameters<Interceptor>[0]) as Next,
-        next,
-      );
-      return (await around(request)) as UnaryResponse<I, O>;
+      const sendAll = around(options.interceptors, next);
+      return (await sendAll(request)) as UnaryResponse<I, O>;
     },
   };
 }
@@ -68,14 +66,6 @@ export function unaryTransport(send: SendUnary, options: UnaryTransportOptions):
 type Next = (request: UnaryRequest) => Promise<UnaryResponse>;
 
 const contentTypes = { binary: "application/proto", json: "application/json" };
-
-/** @param given - headers of this try alone, which are taken over. */
-function requestHeaders(given: HeadersInit | undefined, format: MessageFormat): Headers {
-  const header = given instanceof Headers ? given : new Headers(given);
-  header.set("content-type", contentTypes[format]);
-  header.set("connect-protocol-version", "1");
-  return header;
-}
 
 async function exchange(
   send: SendUnary,
