@@ -4,7 +4,7 @@
  * with time: who began after another had ended comes after it.
  */
 import type { WorldEnd } from "../world.ts";
-import { groupBy, operations } from "./tally.ts";
+import { groupBy, type Invoked, operations } from "./tally.ts";
 
 interface Seen {
   readonly name: string;
@@ -21,6 +21,7 @@ export function order(end: WorldEnd): readonly string[] {
   for (const { invoked, ended } of operations(end)) {
     const { op } = invoked;
     if (ended?.ended.kind !== "reply" || (op.kind !== "append" && op.kind !== "read")) continue;
+    if (op.kind === "read" && answeredByStranger(end, invoked, ended.at)) continue;
     const place = ended.ended.place ?? 0;
     const name = `op ${op.id} ${op.kind} ${op.list} ${place}`;
     const before = op.kind === "append" && !op.merge ? place : Infinity;
@@ -35,4 +36,18 @@ export function order(end: WorldEnd): readonly string[] {
     }
   }
   return breaches;
+}
+
+/**
+ * Whether a reader may have got a proxy's answer. A link that has not heard its server yet may stand before a plain
+ * one: then the first well-formed answer to a query counts, and a proxy's empty one is an empty message.
+ */
+function answeredByStranger({ history }: WorldEnd, { client, at }: Invoked, endedAt: number): boolean {
+  for (const { at: heardAt, event } of history.of("network")) {
+    if (heardAt > endedAt) return false;
+    if (event.kind !== "heard" || event.where !== client) continue;
+    if (event.header?.has("holdfast-server") === true) return false;
+    if (heardAt >= at && event.status === 200 && event.request?.url.endsWith("/Read") === true) return true;
+  }
+  return false;
 }

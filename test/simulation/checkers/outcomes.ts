@@ -57,7 +57,10 @@ function ranAsCopy({ history }: WorldEnd, callId = ""): boolean {
   const nameOf = ({ request }: NetworkEvent): string => `${request?.client ?? ""} ${request?.number ?? 0}`;
   const notBegun = new Set(
     events
-      .filter(({ kind, header }) => kind === "heard" && header?.get("holdfast-settled") === "later")
+      .filter(({ kind, header }) => {
+        const mark = kind === "heard" ? header?.get("holdfast-settled") : undefined;
+        return mark === "later" || mark === "none";
+      })
       .map(nameOf),
   );
   const there = events.filter(({ kind }) => kind === "arrived" || kind === "twin");
