@@ -51,4 +51,13 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     seed: 301_264,
     found: "a later process sends an entry of which no answer had said whose it is, as who signed in since",
   },
+  {
+    seed: 320_947,
+    found: "a late copy of a dead program's request keeps its session alive: a checker's error",
+  },
+  {
+    seed: 321_109,
+    found:
+      "a kept command ends as unknown when its server's clock was set back by half an hour: a checker's error",
+  },
 ];

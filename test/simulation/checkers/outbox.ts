@@ -1,4 +1,5 @@
 /** I9, I10: what waits in an outbox leaves it with a true outcome that somebody hears, also after a kill. */
+import { firstSentAheadMsMost } from "../../../runtime/base/constants.ts";
 import type { Incident } from "../faults.ts";
 import type { WorldEnd } from "../world.ts";
 import { effectsOf, operations } from "./tally.ts";
@@ -61,10 +62,14 @@ function folderOf({ plan }: WorldEnd, client: number): number | undefined {
 /** So long a program has lived after it made a command that is kept before it is sent: the disk has it. */
 const writtenMs = 500;
 
-/** With such a jump of a clock a command may be too old to be sent, or to be run. */
+/**
+ * After such a jump of a clock a command may be too old to be sent, or to be run, or first sent in the future: then a
+ * server cannot tell whether it ran before its clock was set back, and the command ends as unknown.
+ */
 function ages(incident: Incident): boolean {
   return (
-    (incident.kind === "jumpClient" || incident.kind === "jumpServer") && Math.abs(incident.byMs) > 3_600_000
+    (incident.kind === "jumpClient" || incident.kind === "jumpServer") &&
+    Math.abs(incident.byMs) > firstSentAheadMsMost
   );
 }
 

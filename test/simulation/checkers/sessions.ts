@@ -18,6 +18,8 @@ export function sessions(end: WorldEnd): readonly string[] {
   if (!plan.beats) return [];
   const breaches: string[] = [];
   const signs = new Map<string, number>();
+  /** By the clients' own names: when a request of theirs was last there, whoever they were signed in as. */
+  const heard = new Map<string, number>();
   /** Since their last heartbeat, and since the last request that may have been theirs. */
   const gone = new Set<string>();
   const goneOnce = new Set<string>();
@@ -30,6 +32,7 @@ export function sessions(end: WorldEnd): readonly string[] {
       // Any request is a sign, also a late copy of one whose program is long gone; a wire's hello says the same name.
       const { request } = event.event;
       const name = request?.header.get("holdfast-session") ?? request?.client ?? "";
+      heard.set(name, event.at);
       for (const session of goneOnce) if (session.startsWith(`${name} of `)) goneOnce.delete(session);
     } else if (event.kind === "gone") {
       const { session, at } = event;
@@ -41,7 +44,8 @@ export function sessions(end: WorldEnd): readonly string[] {
       goneOnce.add(session);
     } else if (event.kind === "phase" && event.name === "restart" && remembers(end)) {
       for (const [session, at] of signs) {
-        const left = event.at - at > goneAfterMs + 30_000 && !gone.has(session);
+        const lastAt = Math.max(at, heard.get(session.split(" ", 1)[0] ?? "") ?? at);
+        const left = event.at - lastAt > goneAfterMs + 30_000 && !gone.has(session);
         if (left) breaches.push(`${session} has given no sign for long, and nobody has said that it is gone`);
       }
     }
