@@ -58,21 +58,41 @@ export async function bundleForBrowsers(entry: string, options: BundleOptions = 
   };
 }
 
-/** What every program with generated messages has, and JSON and binary of them. */
+/** What the code of each schema imports: without it a page has no messages, and half of protobuf-es is missing. */
+const schemaEntry = `export { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";`;
+
+/** What a program with generated messages has, and JSON and binary of them. */
 const protobufEntry = `
+  ${schemaEntry}
   export { create, fromBinary, fromJsonString, toBinary, toJsonString } from "@bufbuild/protobuf";
+`;
+
+/** The same without JSON. */
+const binaryEntry = `
+  ${schemaEntry}
+  export { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 `;
 
 /** What Connect's web client is made of, without its fetch. */
 const connectEntry = `
+  ${schemaEntry}
   export { createClient } from "@connectrpc/connect";
   export { createTransport } from "@connectrpc/connect/protocol-connect";
 `;
 
 /** What a page with a holdfast client loads before its own schemas. */
-const callsEntry = `export { linkOf } from "holdfast";`;
+const callsEntry = `
+  ${schemaEntry}
+  export { linkOf } from "holdfast";
+`;
 
-/** The same where its schemas have streams and heartbeats. */
+/** The same where messages travel as JSON. */
+const jsonEntry = `
+  ${callsEntry}
+  export { jsonCodec } from "holdfast/codec";
+`;
+
+/** What a page with a holdfast client loads where its schemas have streams and heartbeats. */
 const streamsEntry = `
   ${callsEntry}
   export { beating, connectStreaming, resumable } from "holdfast/generated-v1";
@@ -86,12 +106,16 @@ const holdsEntry = `
 
 /** What is weighed: bytes after minifying and gzip. */
 export interface Sizes {
+  /** Protobuf-es alone, without JSON. */
+  readonly binaryBytes: number;
   /** Protobuf-es alone. */
   readonly protobufBytes: number;
   /** Connect and protobuf-es alone. */
   readonly connectBytes: number;
   /** The same page with holdfast in place of Connect's client. */
   readonly callsBytes: number;
+  /** The same with JSON. */
+  readonly jsonBytes: number;
   /** With streams and heartbeats. */
   readonly streamsBytes: number;
   /** With held objects and wires beside. */
@@ -107,6 +131,8 @@ export async function measureSizes(options: BundleOptions = {}): Promise<Sizes> 
   const connect = await bundleForBrowsers(connectEntry, options);
   const calls = await bundleForBrowsers(callsEntry, options);
   return {
+    binaryBytes: await sizeOf(binaryEntry),
+    jsonBytes: await sizeOf(jsonEntry),
     protobufBytes: await sizeOf(protobufEntry),
     streamsBytes: await sizeOf(streamsEntry),
     holdsBytes: await sizeOf(holdsEntry),

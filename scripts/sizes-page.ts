@@ -20,11 +20,13 @@ const end = "<!-- end of sizes-table -->";
 
 export function sizesTable(sizes: Sizes): string {
   const rows = [
+    ["protobuf-es alone, without JSON", sizes.binaryBytes],
     ["protobuf-es alone", sizes.protobufBytes],
     ["Connect and protobuf-es alone", sizes.connectBytes],
     ["a client that makes calls", sizes.callsBytes],
-    ["the same with streams and heartbeats", sizes.streamsBytes],
-    ["the same with held objects and wires", sizes.holdsBytes],
+    ["the same with JSON (`json: jsonCodec`)", sizes.jsonBytes],
+    ["calls, streams and heartbeats", sizes.streamsBytes],
+    ["calls, streams, held objects and wires", sizes.holdsBytes],
   ] as const;
   return [
     "| bundle | bytes | above protobuf-es | above Connect |",

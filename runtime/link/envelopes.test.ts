@@ -14,7 +14,7 @@ function envelope(flags: number, text: string): Uint8Array {
 
 const end = envelope(2, '{"metadata":{"x-end":["yes"]}}');
 const written = messages.map((value) =>
-  envelopeOf(StringValueSchema, create(StringValueSchema, { value }), "binary"),
+  envelopeOf(StringValueSchema, create(StringValueSchema, { value }), undefined),
 );
 
 function answer(pieces: readonly Uint8Array[], onByte?: () => void) {
@@ -34,7 +34,7 @@ function answer(pieces: readonly Uint8Array[], onByte?: () => void) {
     body: body(),
     header: new Headers({ "x-head": "1" }),
     trailer,
-    format: "binary",
+    json: undefined,
     onByte,
   } as const;
   return { replies: new EnvelopedMessages(StringValueSchema, parts), trailer, given };
@@ -96,7 +96,7 @@ describe("the envelopes of a streaming answer", () => {
       yield written[0] as Uint8Array;
       throw fault;
     })();
-    const parts = { body, header: new Headers(), trailer: new Headers(), format: "binary" } as const;
+    const parts = { body, header: new Headers(), trailer: new Headers(), json: undefined } as const;
     await expect(valuesOf(new EnvelopedMessages(StringValueSchema, parts))).rejects.toBe(fault);
   });
 });

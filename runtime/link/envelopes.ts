@@ -8,7 +8,8 @@ import type { MessageShape, DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamFlag, endStreamFromJson } from "@connectrpc/connect/protocol-connect";
 import { joinedBytes } from "../base/whole-body.ts";
-import { bytesOfMessage, type MessageFormat, messageOfBytes } from "./message-bytes.ts";
+import type { Codec } from "../codec/codec.ts";
+import { bytesOfMessage, messageOfBytes } from "./message-bytes.ts";
 
 const headBytes = 5;
 const compressedFlag = 1;
@@ -17,9 +18,9 @@ const compressedFlag = 1;
 export function envelopeOf<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
-  format: MessageFormat,
+  json: Codec | undefined,
 ): Uint8Array<ArrayBuffer> {
-  const bytes = bytesOfMessage(desc, message, format);
+  const bytes = bytesOfMessage(desc, message, json);
   const all = new Uint8Array(headBytes + bytes.length);
   new DataView(all.buffer).setUint32(1, bytes.length);
   all.set(bytes, headBytes);
@@ -31,7 +32,8 @@ export interface EnvelopedBody {
   readonly header: Headers;
   /** Gets what the end of the stream says beside an error. */
   readonly trailer: Headers;
-  readonly format: MessageFormat;
+  /** What reads JSON; undefined: messages are in the binary form. */
+  readonly json: Codec | undefined;
   /** Called for each piece of the body, before it is read. */
   readonly onByte?: (() => void) | undefined;
 }
@@ -133,7 +135,7 @@ export class EnvelopedMessages<Desc extends DescMessage>
     }
     if (this.#ended) throw breach("something came after the EndStreamResponse");
     if ((flags & endStreamFlag) === 0) {
-      return messageOfBytes(this.#desc, bytes, this.#answer.format) as MessageShape<Desc>;
+      return messageOfBytes(this.#desc, bytes, this.#answer.json) as MessageShape<Desc>;
     }
     this.#ended = true;
     const { error, metadata } = endStreamFromJson(bytes);

@@ -8,11 +8,13 @@ import type { HttpClient } from "../base/http-client.ts";
 import { connectAnswer } from "../call/answer.ts";
 import { headerNames } from "../call/headers.ts";
 import type { HttpProgress } from "../call/outcome.ts";
+import type { Codec } from "../codec/codec.ts";
 import { unaryTransport } from "./unary-transport.ts";
 
 export interface HttpTransportOptions {
   readonly baseUrl: string;
-  readonly format: "binary" | "json";
+  /** What writes messages as JSON; undefined: they travel in the binary form. */
+  readonly json: Codec | undefined;
   readonly interceptors: readonly Interceptor[];
 }
 

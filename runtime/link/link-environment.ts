@@ -39,6 +39,7 @@ import type { TryEnd } from "../call/outcome.ts";
 import { type RetryTokens, takeToken } from "../call/retry-tokens.ts";
 import { SignIn } from "../call/sign-in.ts";
 import { Ticket } from "../call/ticket.ts";
+import type { Codec } from "../codec/codec.ts";
 import type { PostedCommand } from "../hold/holding.ts";
 import type { Connections } from "./connections.ts";
 import { type HttpTransportOptions, type HttpTry, httpTry } from "./http-transport.ts";
@@ -56,6 +57,8 @@ export interface LinkParts {
   readonly timing: Timing;
   readonly platform: Platform;
   readonly connections: Connections;
+  /** The program's codec of JSON, else the platform's. */
+  readonly json: Codec | undefined;
   /** The link is closed: the registry forgets it. */
   readonly onClose: () => void;
 }
@@ -72,6 +75,9 @@ export interface LinkView {
   readonly move: (event: LinkEvent) => void;
   readonly trouble: () => string | undefined;
 }
+
+const answered: LinkEvent = { kind: "answered" };
+const readmitted: LinkEvent = { kind: "readmitted" };
 
 /** What the calls of a link share. */
 export class LinkEnvironment implements CallEnvironment {
@@ -188,7 +194,7 @@ export class LinkEnvironment implements CallEnvironment {
     const client = connections.client;
     const { transport, progress, head } = open(client, {
       baseUrl: this.#baseUrl,
-      format: form ?? options.format ?? "binary",
+      json: form === undefined && options.format === "json" ? this.#parts.json : undefined,
       interceptors: interceptors ?? options.interceptors ?? [],
     });
     const fault = (): boolean => {
@@ -291,7 +297,7 @@ export class LinkEnvironment implements CallEnvironment {
 
   answered(): void {
     this.#parts.connections.replied = true;
-    this.#view.move({ kind: this.#readmitting ? "readmitted" : "answered" });
+    this.#view.move(this.#readmitting ? readmitted : answered);
     this.#readmitting = false;
   }
 

@@ -71,6 +71,16 @@ describe("options", () => {
       "linkOf: give interceptors to the transport that you pass, or leave the transport to the link",
     ],
     [
+      "messages in JSON without what writes it",
+      { format: "json" },
+      "linkOf: this platform loads no JSON by itself; give linkOf `json: jsonCodec`, from `holdfast/codec`",
+    ],
+    [
+      "packets in JSON without what writes it",
+      { codec: "json" },
+      "linkOf: this platform loads no JSON by itself; give linkOf `json: jsonCodec`, from `holdfast/codec`",
+    ],
+    [
       "an outbox with two places",
       { outbox: { folder: "outbox", store: memoryOutbox() } },
       "linkOf: give the outbox a folder or a store, not both",

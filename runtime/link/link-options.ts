@@ -8,6 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { assertTiming, defaultTiming, type Timing } from "../base/constants.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import type { Codec } from "../codec/codec.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { TokenSource } from "../call/sign-in.ts";
 import type { CallsWay, WireSupport } from "./wire-support.ts";
@@ -55,6 +56,11 @@ export interface LinkOptions {
   readonly calls?: CallsWay;
   /** How a wire's packets are packed. Default `msgpack`; `json` is readable in a browser's tools. */
   readonly codec?: "msgpack" | "json";
+  /**
+   * What reads and writes JSON, for `format` and `codec`. Default: the platform's; a browser has none of its own, so
+   * that a page without JSON does not load it: `jsonCodec` of `holdfast/codec`.
+   */
+  readonly json?: Codec;
   /** What opens wires. Default: the platform's; a browser has none of its own, see `holdfast/web/wire`. */
   readonly wire?: WireSupport;
   /** A Connect transport in place of holdfast's own. Its own interceptors and limits stand. */
@@ -102,9 +108,10 @@ export function normalizeUrl(url: string): URL {
 /**
  * The timing of a link.
  *
+ * @param json - what the link has for JSON.
  * @throws TypeError for options that do not go together; RangeError for a timing that does not fit.
  */
-export function checkOptions(options: LinkOptions): Timing {
+export function checkOptions(options: LinkOptions, json = options.json): Timing {
   if (options.transport !== undefined && options.interceptors !== undefined) {
     throw new TypeError(
       "linkOf: give interceptors to the transport that you pass, or leave the transport to the link",
@@ -117,6 +124,11 @@ export function checkOptions(options: LinkOptions): Timing {
   oneOf("format", options.format, ["binary", "json"]);
   oneOf("calls", options.calls, ["auto", "http", "wire"]);
   oneOf("codec", options.codec, ["msgpack", "json"]);
+  if (json === undefined && (options.format === "json" || options.codec === "json")) {
+    throw new TypeError(
+      "linkOf: this platform loads no JSON by itself; give linkOf `json: jsonCodec`, from `holdfast/codec`",
+    );
+  }
   for (const name of ["account", "session", "build"] as const) {
     const value = options[name];
     // They travel as headers, in ASCII.

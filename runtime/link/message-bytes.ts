@@ -1,38 +1,27 @@
-/** Messages as the bodies of the Connect protocol have them. */
-import {
-  type DescMessage,
-  fromBinary,
-  fromJsonString,
-  type Message,
-  toBinary,
-  toJsonString,
-} from "@bufbuild/protobuf";
+/** Messages as the bodies of the Connect protocol have them: in protobuf's binary form, or in JSON by a codec. */
+import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-
-/** How messages are written: protobuf's binary form, or its JSON form. */
-export type MessageFormat = "binary" | "json";
+import type { Codec } from "../codec/codec.ts";
 
 /** @throws ConnectError for a message that its form cannot hold. */
 export function bytesOfMessage(
   desc: DescMessage,
   message: Message,
-  format: MessageFormat,
+  json: Codec | undefined,
 ): Uint8Array<ArrayBuffer> {
   try {
-    return format === "binary"
+    return json === undefined
       ? toBinary(desc, message)
-      : new TextEncoder().encode(toJsonString(desc, message));
+      : (json.pack(json.shape(desc, message)) as Uint8Array<ArrayBuffer>);
   } catch (error) {
     throw unfit("the request cannot be written", error);
   }
 }
 
 /** @throws ConnectError for bytes that are no such message. */
-export function messageOfBytes(desc: DescMessage, bytes: Uint8Array, format: MessageFormat): Message {
+export function messageOfBytes(desc: DescMessage, bytes: Uint8Array, json: Codec | undefined): Message {
   try {
-    return format === "binary"
-      ? fromBinary(desc, bytes)
-      : fromJsonString(desc, new TextDecoder().decode(bytes), { ignoreUnknownFields: true });
+    return json === undefined ? fromBinary(desc, bytes) : json.unshape(desc, json.unpack(bytes));
   } catch (error) {
     throw unfit("the reply cannot be read", error);
   }

@@ -5,6 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import type { Random } from "../base/random.ts";
+import type { Codec } from "../codec/codec.ts";
 import type { Outbox, OutboxParts } from "../outbox/outbox.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { WebSocketMaker } from "../wire/websocket.ts";
@@ -35,6 +36,8 @@ export interface Platform<Own = unknown> {
   openHttp(options: HttpOptions, own: Own): HttpClient;
   /** Absent on a platform without files; a link's options may bring one. */
   readonly outbox?: OutboxHome;
+  /** What reads and writes JSON; absent: a link has it only when the program gives it. */
+  readonly json?: Codec;
   /** What opens wires; absent: links have one only when the program gives `linkOf` what opens it. */
   readonly wire?: WireSupport;
   /** What opens the WebSocket that a link's streams share. Absent, or undefined: each has a connection of its own. */

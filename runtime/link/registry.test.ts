@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HttpClient, HttpOptions } from "../base/http-client.ts";
 import { onAbort } from "../base/signals.ts";
+import { jsonCodec } from "../codec/json.ts";
 import { virtualClock } from "../testing/virtual-clock.ts";
 import { seededRandom } from "../testing/seeded-random.ts";
 import { Tally } from "../../test/gen/test/v1/tally_holdfast.ts";
@@ -23,6 +24,7 @@ function platformWorld() {
   const platform: Platform<Own> = {
     clock,
     random: seededRandom(1),
+    json: jsonCodec,
     openHttp: (options, own): HttpClient => {
       opened.push({ ...options, ...own });
       return {

@@ -50,7 +50,8 @@ export function createLinkOf<Own extends object>(
   }
 
   function create(url: URL, options: LinkOptions & Own): Link {
-    const timing = checkOptions(options);
+    const json = options.json ?? platform.json;
+    const timing = checkOptions(options, json);
     const clock = options.clock ?? platform.clock;
     const http = { origin: url.origin, connectWaitMs: timing.connectWaitMs, clock };
     const connections = connectionsTo(url.origin, options, http);
@@ -59,6 +60,7 @@ export function createLinkOf<Own extends object>(
       url,
       options,
       timing,
+      json,
       platform,
       connections,
       onClose: () => {

@@ -66,7 +66,7 @@ function ownConnections(
       // Packets in the binary form of the rpc, whatever is in them: in JSON they would be base64.
       const { transport, progress } = httpStreamTry(client, {
         baseUrl,
-        format: "binary",
+        json: undefined,
         interceptors,
         onByte,
       });

@@ -13,10 +13,10 @@ import {
 } from "@connectrpc/connect";
 import { validateResponseWithCompression } from "@connectrpc/connect/protocol-connect";
 import type { HttpClient } from "../base/http-client.ts";
+import type { Codec } from "../codec/codec.ts";
 import { around, connectHeaders } from "./connect-request.ts";
 import { EnvelopedMessages, envelopeOf } from "./envelopes.ts";
 import { type HttpTransportOptions, type HttpTry, type WatchedSend, watchedSend } from "./http-transport.ts";
-import type { MessageFormat } from "./message-bytes.ts";
 
 export interface StreamTransportOptions extends HttpTransportOptions {
   /** Called for the head of an answer and for each piece of its body, before it is read. */
@@ -36,9 +36,9 @@ type Next = (request: StreamRequest) => Promise<StreamResponse>;
 
 function streamTransport(
   send: WatchedSend["send"],
-  { baseUrl, format, interceptors, onByte }: StreamTransportOptions,
+  { baseUrl, json, interceptors, onByte }: StreamTransportOptions,
 ): Pick<Transport, "stream"> {
-  const next: Next = (request) => exchange(send, request, format, onByte);
+  const next: Next = (request) => exchange(send, request, json, onByte);
   return {
     async stream(method, signal, _timeoutMs, header, input, contextValues = createContextValues()) {
       const request = {
@@ -48,7 +48,10 @@ function streamTransport(
         requestMethod: "POST",
         url: `${baseUrl}/${method.parent.typeName}/${method.name}`,
         signal: signal ?? new AbortController().signal,
-        header: connectHeaders(header, contentTypes[format]),
+        header: connectHeaders(
+          header,
+          json === undefined ? "application/connect+proto" : "application/connect+json",
+        ),
         contextValues,
         message: wholeMessages(method.input, input),
       } as const;
@@ -57,8 +60,6 @@ function streamTransport(
     },
   };
 }
-
-const contentTypes = { binary: "application/connect+proto", json: "application/connect+json" };
 
 async function* wholeMessages<Desc extends DescMessage>(
   desc: Desc,
@@ -70,25 +71,25 @@ async function* wholeMessages<Desc extends DescMessage>(
 async function* envelopes<Desc extends DescMessage>(
   desc: Desc,
   messages: AsyncIterable<MessageShape<Desc>>,
-  format: MessageFormat,
+  json: Codec | undefined,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  for await (const message of messages) yield envelopeOf(desc, message, format);
+  for await (const message of messages) yield envelopeOf(desc, message, json);
 }
 
 async function exchange(
   send: WatchedSend["send"],
   request: StreamRequest,
-  format: MessageFormat,
+  json: Codec | undefined,
   onByte: (() => void) | undefined,
 ): Promise<StreamResponse> {
   const { url, method, header, signal, service } = request;
-  const body = envelopes(method.input, request.message, format);
+  const body = envelopes(method.input, request.message, json);
   const answer = await send({ url, method: "POST", header, signal, body });
   onByte?.();
   // Connect's own words for what is no answer to a streaming call.
-  validateResponseWithCompression(method.methodKind, [], format === "binary", answer.status, answer.header);
+  validateResponseWithCompression(method.methodKind, [], json === undefined, answer.status, answer.header);
   const trailer = new Headers();
-  const parts = { body: answer.body, header: answer.header, trailer, format, onByte };
+  const parts = { body: answer.body, header: answer.header, trailer, json, onByte };
   const message = new EnvelopedMessages(method.output, parts);
   return { stream: true, service, method, header: answer.header, message, trailer };
 }

@@ -22,12 +22,14 @@ import {
 } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest } from "../base/http-client.ts";
 import { bytesOf, WholeBody } from "../base/whole-body.ts";
+import type { Codec } from "../codec/codec.ts";
 import { around, connectHeaders } from "./connect-request.ts";
-import { bytesOfMessage, type MessageFormat, messageOfBytes } from "./message-bytes.ts";
+import { bytesOfMessage, messageOfBytes } from "./message-bytes.ts";
 
 export interface UnaryTransportOptions {
   readonly baseUrl: string;
-  readonly format: MessageFormat;
+  /** What writes messages as JSON; undefined: they travel in the binary form. */
+  readonly json: Codec | undefined;
   readonly interceptors: readonly Interceptor[];
 }
 
@@ -36,7 +38,7 @@ export type SendUnary = (request: HttpRequest) => Promise<UniversalClientRespons
 
 /** What makes a unary call. It keeps no time: a call's budget is told by its headers and kept by its signal. */
 export function unaryTransport(send: SendUnary, options: UnaryTransportOptions): Pick<Transport, "unary"> {
-  const next: Next = (request) => exchange(send, request, options.format);
+  const next: Next = (request) => exchange(send, request, options.json);
   return {
     async unary<I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
@@ -53,7 +55,7 @@ export function unaryTransport(send: SendUnary, options: UnaryTransportOptions):
         requestMethod: "POST",
         url: `${options.baseUrl}/${method.parent.typeName}/${method.name}`,
         signal: signal ?? new AbortController().signal,
-        header: connectHeaders(header, contentTypes[options.format]),
+        header: connectHeaders(header, contentType(options.json)),
         contextValues,
         message: create(method.input, message),
       } as const;
@@ -65,26 +67,28 @@ export function unaryTransport(send: SendUnary, options: UnaryTransportOptions):
 
 type Next = (request: UnaryRequest) => Promise<UnaryResponse>;
 
-const contentTypes = { binary: "application/proto", json: "application/json" };
+function contentType(json: Codec | undefined): string {
+  return json === undefined ? "application/proto" : "application/json";
+}
 
 async function exchange(
   send: SendUnary,
   request: UnaryRequest,
-  format: MessageFormat,
+  json: Codec | undefined,
 ): Promise<UnaryResponse> {
   const { url, method, header, signal, service } = request;
-  const body = new WholeBody(bytesOfMessage(method.input, request.message, format));
+  const body = new WholeBody(bytesOfMessage(method.input, request.message, json));
   const response = await send({ url, method: "POST", header, signal, body });
   const { status, header: its } = response;
   const plain =
-    status === 200 && its.get("content-type") === contentTypes[format] && !its.has("content-encoding");
+    status === 200 && its.get("content-type") === contentType(json) && !its.has("content-encoding");
   // Connect's own words for what is not.
   const error = plain
     ? undefined
-    : validateResponseWithCompression("unary", [], format === "binary", status, its).unaryError;
+    : validateResponseWithCompression("unary", [], json === undefined, status, its).unaryError;
   const bytes = await bytesOf(response.body);
   const [head, trailer] = trailerDemux(its);
   if (error !== undefined) throw errorFromJsonBytes(bytes, appendHeaders(head, trailer), error);
-  const message = messageOfBytes(method.output, bytes, format);
+  const message = messageOfBytes(method.output, bytes, json);
   return { stream: false, service, method, header: head, trailer, message };
 }

@@ -3,6 +3,7 @@
  */
 import { systemClock } from "../base/clock.ts";
 import { systemRandom } from "../base/random.ts";
+import { jsonCodec } from "../codec/json.ts";
 import type { Platform } from "../link/platform.ts";
 import { Outbox } from "../outbox/outbox.ts";
 import { dataFolder } from "./data-folder.ts";
@@ -36,6 +37,7 @@ export const nodePlatform: Platform<NodeLinkOptions> = {
       fileOutbox({ folder, server, account, random: systemRandom }),
     open: (parts) => new Outbox(parts),
   },
+  json: jsonCodec,
   wire: nodeWires,
   onWake: sleepWatch(systemClock),
 };

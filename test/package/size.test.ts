@@ -27,9 +27,11 @@ describe("the size of a client in the browser", () => {
 describe("the page of sizes", () => {
   it("gets its table in place of the one that it has", () => {
     const table = sizesTable({
+      binaryBytes: 1,
       protobufBytes: 1,
       connectBytes: 2,
       callsBytes: 4,
+      jsonBytes: 5,
       streamsBytes: 5,
       holdsBytes: 6,
       aboveConnectBytes: 2,
