@@ -1,6 +1,6 @@
 /** I9, I10: what waits in an outbox leaves it with a true outcome that somebody hears, also after a kill. */
-import { firstSentAheadMsMost } from "../../../runtime/base/constants.ts";
-import type { Incident } from "../faults.ts";
+import { firstSentAheadMsMost, outboxKeepMs } from "../../../runtime/base/constants.ts";
+import type { Plan } from "../plan.ts";
 import type { WorldEnd } from "../world.ts";
 import { effectsOf, operations } from "./tally.ts";
 
@@ -62,21 +62,35 @@ function folderOf({ plan }: WorldEnd, client: number): number | undefined {
 /** So long a program has lived after it made a command that is kept before it is sent: the disk has it. */
 const writtenMs = 500;
 
+/** Of a command first sent in the future no server can tell whether it ran before its clock was set back. */
+function isSetBack({ incidents }: Plan): boolean {
+  const jumps = incidents.map((one) => (one.kind === "jumpServer" ? Math.abs(one.byMs) : 0));
+  return jumps.reduce((sum, byMs) => sum + byMs, 0) > firstSentAheadMsMost;
+}
+
 /**
- * After such a jump of a clock a command may be too old to be sent, or to be run, or first sent in the future: then a
- * server cannot tell whether it ran before its clock was set back, and the command ends as unknown.
+ * Who has sent a command while it did not know the server's time can tell a later process by the wall clock alone when
+ * that was; after a jump of it the command may be as old as can be. Any command is too old after a jump of a day.
  */
-function ages(incident: Incident): boolean {
+function ages(end: WorldEnd, folder: number | undefined): boolean {
+  const its = (client: number): boolean => folderOf(end, client) === folder;
+  const jumps = end.plan.incidents.flatMap((one) =>
+    one.kind === "jumpClient" && its(one.client) ? [Math.abs(one.byMs)] : [],
+  );
+  if (jumps.some((byMs) => byMs > outboxKeepMs - 3_600_000)) return true;
   return (
-    (incident.kind === "jumpClient" || incident.kind === "jumpServer") &&
-    Math.abs(incident.byMs) > firstSentAheadMsMost
+    jumps.length > 0 &&
+    end.history.of("network").some(({ event: { request } }) => {
+      const stamp = request?.header.get("holdfast-call") ?? "";
+      return /;a=\d+$/.test(stamp) && its(Number(/^c(\d+)/.exec(request?.client ?? "")?.[1]));
+    })
   );
 }
 
 /** What is kept before it is sent is sent although its program is killed. */
 function gone(end: WorldEnd): readonly string[] {
   const { incidents, folderFailRate, store } = end.plan;
-  if (store !== "durable" || folderFailRate > 0 || incidents.some(ages)) return [];
+  if (store !== "durable" || folderFailRate > 0 || isSetBack(end.plan)) return [];
   const begun = new Set(end.history.of("started").map(({ key }) => key));
   return operations(end).flatMap(({ invoked: { op, at }, ended }) => {
     if (
@@ -96,7 +110,7 @@ function gone(end: WorldEnd): readonly string[] {
         one.atMs + one.forMs >= at,
     );
     const kill = incidents.find((one) => one.kind === "kill" && one.client === op.client && one.atMs >= at);
-    return !still && kill !== undefined && kill.atMs > at + writtenMs
+    return !still && kill !== undefined && kill.atMs > at + writtenMs && !ages(end, folderOf(end, op.client))
       ? [`${op.key} was kept before it was sent, and is gone with its program`]
       : [];
   });
