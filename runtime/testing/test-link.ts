@@ -1,5 +1,6 @@
 /** A real link over a simulated network, in a process of its own. */
 import type { Random } from "../base/random.ts";
+import { jsonCodec } from "../codec/json.ts";
 import type { Link } from "../link/link.ts";
 import type { LinkOptions } from "../link/link-options.ts";
 import { wiresBy } from "../link/link-wire.ts";
@@ -46,6 +47,7 @@ export function testLink(network: SimulatedNetwork, options: TestLinkOptions = {
     {
       clock: process.clock,
       random,
+      json: jsonCodec,
       openHttp: (http) => network.openHttp(process, http),
       outbox: { storeOf: () => memoryOutbox(), open: (parts) => new Outbox(parts) },
       wire: wiresBy(network.openWire(process)),
