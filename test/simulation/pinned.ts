@@ -64,4 +64,9 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     seed: 702_406,
     found: "a kept command whose age alone is known ends as unknown when a clock was set: a checker's error",
   },
+  {
+    seed: 711_055,
+    found:
+      "a last command is stamped before the answer that tells that its server's clock was set: an error of run.ts",
+  },
 ];
