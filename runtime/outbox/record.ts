@@ -47,7 +47,11 @@ export class Record {
 
   /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */
   async sending(tag: string | undefined): Promise<void> {
-    if (this.stamp.maybeSent) return;
+    if (this.stamp.maybeSent) {
+      // Who has written this down first, and then finds that nothing has left, must see that another one goes on with it.
+      if (this.#entry.stamp.tries === 0 && this.stamp.sentElsewhere) await this.save();
+      return;
+    }
     this.stamp.sending(tag);
     try {
       await this.#write();
@@ -61,7 +65,14 @@ export class Record {
   async notSent(): Promise<void> {
     this.stamp.notSent();
     // What is written says that it may have been sent: too much, which is safe.
-    await this.#write().catch(() => undefined);
+    if (await this.#untouched().catch(() => false)) await this.#write().catch(() => undefined);
+  }
+
+  /** Whether what is in the store is this process' word alone: without the lock another one may have gone on with it. */
+  async #untouched(): Promise<boolean> {
+    const { firstSent } = this.#entry.stamp;
+    const stored = (await this.#shelf.read(this.#entry.name))?.stamp;
+    return stored?.tries === 0 && stored.firstSent?.wallMs === (firstSent && Math.floor(firstSent.wallMs));
   }
 
   /**

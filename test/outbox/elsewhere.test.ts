@@ -160,3 +160,42 @@ it("one of which a process knows no more than its age asks for the server's time
   expect(again?.tries).toBe(2);
   expect(again?.firstSent).toEqual({ serverMs: sentAtMs });
 });
+
+it("one that another process has sent and taken out does not come back when a try of this one has not left", async () => {
+  const world = outboxWorld(withoutLock(memoryOutbox()));
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers, store } = world;
+  const later = world.process({ outbox: { atStart: false } });
+  const madeAtMs = clock.now();
+  http.next(after(3_000, fault("connect-failed")), answers.ok());
+  const first = world.process().call(early, { text: "a" });
+  first.catch(() => undefined);
+  await clock.advance(100);
+  await world.settled(later.outbox.send()); // it believes to have the lock, and arrives
+  await clock.advance(60_000);
+  await first.catch(() => undefined);
+  const [, arrived, ...repeats] = http.requests.filter(({ rpc }) => rpc === "Add").map(positionOf);
+  for (const { tries, firstSent } of repeats) {
+    expect(tries).toBeGreaterThan(1);
+    expect("serverMs" in firstSent ? firstSent.serverMs : Infinity).toBeLessThanOrEqual(madeAtMs);
+  }
+  expect(arrived?.tries).toBe(2);
+  expect((await store.list()).filter(({ name }) => !name.startsWith("ended-"))).toEqual([]);
+});
+
+it("one that another process sends stays sent when a try of this one has not left", async () => {
+  const world = outboxWorld(withoutLock(memoryOutbox()));
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http } = world;
+  const later = world.process({ outbox: { atStart: false } });
+  http.otherwise = () => hang();
+  http.next(after(3_000, fault("connect-failed")), hang());
+  const first = world.process().call(early, { text: "a" }, { timeoutMs: 4_000 });
+  first.catch(() => undefined);
+  await clock.advance(100);
+  const sending = later.outbox.send();
+  sending.catch(() => undefined);
+  expect(await world.failure(first)).toMatchObject({ outcome: "in-outbox" });
+  const tries = http.requests.filter(({ rpc }) => rpc === "Add").map((seen) => positionOf(seen).tries);
+  expect(tries.slice(1)).toEqual([2, 2]);
+});
