@@ -20,6 +20,7 @@ import { onAbort } from "../../runtime/base/signals.ts";
 import type { Codec } from "../../runtime/codec/codec.ts";
 import { codecNamed, firstPacket, readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
 import { payloadOf, writePacket } from "../../runtime/wire/packet.ts";
+import { jsonCodec } from "../../runtime/codec/json.ts";
 import type { Platform } from "../../runtime/link/platform.ts";
 import { seededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -118,6 +119,7 @@ class Scripted implements FollowServer {
     this.platform = {
       clock,
       random: seededRandom(seed),
+      json: jsonCodec,
       openHttp: () => this.#openHttp(),
       onWake: (fn) => {
         this.#wakers.add(fn);
@@ -281,7 +283,7 @@ class Connection implements FollowSeen {
   }
 
   sayFirst(nowMs: number): void {
-    this.raw(firstPacket(welcomeMessage({ server: "1", nowMs, caller: "", idleMs: 45_000 })));
+    this.raw(firstPacket(this.#codec, welcomeMessage({ server: "1", nowMs, caller: "", idleMs: 45_000 })));
   }
 
   item(seq: number): MessageInit {
