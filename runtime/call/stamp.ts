@@ -49,6 +49,17 @@ interface First {
   readonly wallMs: number;
 }
 
+/** What a first try said that is under way, and in whose name. */
+export interface BegunStamp extends First {
+  readonly callId: string;
+  readonly seq: number;
+  /** The first sending by the server's clock, where that was known. */
+  readonly serverMs: number | undefined;
+  /** The link's sign-in, and what was known of its caller. */
+  readonly person: number;
+  readonly tag: string | undefined;
+}
+
 /** In place of a tag: nobody can say any more whose the call is. No caller has it. */
 const nobodys = surely("");
 /** The wall time of a first sending of which nobody knows when it was: a server takes it for forgotten. */
@@ -83,6 +94,21 @@ export class Stamp {
     const theirs = { id: lane, settled: 0, next: () => seq, settle: () => undefined };
     const stamp = new Stamp(memory.callId, { ...options, lane: theirs, anonymous });
     stamp.adopt(memory);
+    return stamp;
+  }
+
+  /**
+   * The stamp of a call whose first try went out without one. Who takes that try over writes its headers once more,
+   * which go nowhere: so its tries are not counted yet.
+   */
+  static begun(options: StampOptions, first: BegunStamp): Stamp {
+    const stamp = new Stamp(first.callId, options);
+    stamp.#seq = first.seq;
+    stamp.#first = { at: first.at, wallMs: first.wallMs };
+    stamp.#firstServerMs = first.serverMs;
+    stamp.#person = first.person;
+    stamp.#tag = first.tag;
+    stamp.#written = true;
     return stamp;
   }
 
@@ -208,11 +234,6 @@ export class Stamp {
       expectedCaller,
       anon: anonymous ? this.#options.anonymous : undefined,
     };
-  }
-
-  /** Who takes over a try that is under way writes its headers once more, and they go nowhere. */
-  handedOver(): void {
-    this.#tries -= 1;
   }
 
   /** An answer to this call named its caller. The first one counts: a later one may be a "no" to somebody else. */

@@ -25,9 +25,13 @@ export class Ticket {
     this.#learnedAt = this.#clock.monotonic();
   }
 
-  /** The server's time at an instant of our monotonic clock; undefined when it is not known well enough. */
-  serverMsAt(monotonicMs: number): number | undefined {
-    const ageMs = this.#clock.monotonic() - this.#learnedAt;
+  /**
+   * The server's time at an instant of our monotonic clock; undefined when it is not known well enough.
+   *
+   * @param now - that clock's time, for who has just asked for it.
+   */
+  serverMsAt(monotonicMs: number, now: number = this.#clock.monotonic()): number | undefined {
+    const ageMs = now - this.#learnedAt;
     if (ageMs > ticketKeepMs) return undefined;
     // Two clocks drift apart as time goes by, so the margin grows with the ticket's age: taken off here, once,
     // since nobody else knows that age.

@@ -1,4 +1,5 @@
 import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
+import type { CallMessages } from "./call-messages.ts";
 
 declare const madeByCodec: unique symbol;
 
@@ -38,6 +39,13 @@ export interface Codec {
   packList(plains: readonly Plain[]): Uint8Array;
   /** Throws `CodecError` if these are not the bytes of a packet. */
   unpackList(bytes: Uint8Array): Plain[];
+  /** What it writes by hand. Absent: nothing. */
+  readonly calls?: CallMessages;
+  /**
+   * The messages of a packet, unshaped. Slots of calls and results among them view its bytes. Absent: `unpackList` and
+   * `unshape` do it.
+   */
+  unshapeList?<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc>[];
 }
 
 /** What a codec may be told; each has a default that fits most programs. */

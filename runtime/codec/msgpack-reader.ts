@@ -213,6 +213,14 @@ export class MsgpackReader extends Reading {
     throw this.#expected("a field number as key", format);
   }
 
+  /** Passes over two bytes if it is these that come next. */
+  startsWith(first: number, second: number): boolean {
+    const { bytes, pos } = this;
+    if (pos + 2 > this.end || bytes[pos] !== first || bytes[pos + 1] !== second) return false;
+    this.pos = pos + 2;
+    return true;
+  }
+
   /** Passes over one value of any kind without making anything of it; nesting takes no stack. */
   skip(): void {
     for (let todo = 1; todo > 0; todo--) todo += this.#skipHead();

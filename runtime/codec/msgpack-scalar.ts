@@ -60,7 +60,8 @@ function isShortWhole(value: number, max: number): boolean {
   return value >= -max && value <= max && Number.isInteger(value) && !Object.is(value, -0);
 }
 
-function writeDouble(writer: MsgpackWriter, value: number): void {
+/** The shortest form of a double. */
+export function writeDouble(writer: MsgpackWriter, value: number): void {
   if (isShortWhole(value, 0x7fff_ffff)) writer.integer(value);
   else if (Math.fround(value) === value || value !== value) writer.float(value);
   else writer.double(value);

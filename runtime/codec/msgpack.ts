@@ -1,6 +1,7 @@
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { CodecError, within } from "./codec-error.ts";
 import { settingsOf, type Codec, type CodecOptions, type Plain } from "./codec.ts";
+import { MsgpackCalls, quickReaderOf, readMessage } from "./msgpack-calls.ts";
 import { MsgpackPlain, msgpackPlain } from "./msgpack-plain.ts";
 import { MsgpackReader } from "./msgpack-reader.ts";
 import { MsgpackShapers } from "./msgpack-shape.ts";
@@ -32,6 +33,8 @@ export function createMsgpackCodec(options?: CodecOptions): Codec {
     unpack: (bytes) => new MsgpackPlain(bytes, 0, bytes.length, headroomBytes).plain,
     packList,
     unpackList: (bytes) => unpackList(packets, headroomBytes, bytes),
+    calls: new MsgpackCalls(shapers, writer, headroomBytes),
+    unshapeList: (desc, bytes) => unshapeList(unshapers, reader, packets, headroomBytes, desc, bytes),
   };
 }
 
@@ -74,33 +77,79 @@ function unshape<Desc extends DescMessage>(
 }
 
 function packList(plains: readonly Plain[]): Uint8Array {
-  const parts = plains.map(msgpackPlain);
-  const writer = new MsgpackWriter(parts.reduce((sum, part) => sum + part.end - part.start, 5));
-  writer.arrayHead(parts.length);
-  for (const { bytes, start, end } of parts) writer.raw(bytes, start, end);
+  let bytesMost = 5;
+  for (const plain of plains) {
+    const { start, end } = msgpackPlain(plain);
+    bytesMost += end - start;
+  }
+  const writer = new MsgpackWriter(bytesMost);
+  writer.arrayHead(plains.length);
+  // Messages that were shaped one after the other mostly lie so, and are copied in one go.
+  let run = none;
+  let end = 0;
+  for (const plain of plains) {
+    const next = msgpackPlain(plain);
+    if (next.bytes !== run.bytes || next.start !== end) {
+      writer.raw(run.bytes, run.start, end);
+      run = next;
+    }
+    ({ end } = next);
+  }
+  writer.raw(run.bytes, run.start, end);
   return writer.bytes.subarray(0, writer.pos);
 }
 
+const none = new MsgpackPlain(new Uint8Array(), 0, 0, 0);
+
 function unpackList(reader: MsgpackReader, headroomBytes: number, bytes: Uint8Array): Plain[] {
+  const plains: Plain[] = [];
+  readList(reader, headroomBytes, bytes, () => {
+    const start = reader.pos;
+    reader.skip();
+    plains.push(new MsgpackPlain(bytes, start, reader.pos, reader.headroomBytes).plain);
+  });
+  return plains;
+}
+
+function unshapeList<Desc extends DescMessage>(
+  unshapers: MsgpackUnshapers,
+  reader: MsgpackReader,
+  packets: MsgpackReader,
+  headroomBytes: number,
+  desc: Desc,
+  bytes: Uint8Array,
+): MessageShape<Desc>[] {
+  const messages: MessageShape<Desc>[] = [];
+  const quickly = quickReaderOf(desc);
+  const generally = (start: number): MessageShape<Desc> => {
+    packets.skip();
+    const plain = new MsgpackPlain(bytes, start, packets.pos, packets.headroomBytes).plain;
+    return unshape(unshapers, reader, desc, plain);
+  };
+  readList(packets, headroomBytes, bytes, () => {
+    messages.push(
+      quickly === undefined ? generally(packets.pos) : readMessage<Desc>(packets, quickly, generally),
+    );
+  });
+  return messages;
+}
+
+/** Calls `readOne` where each message of a packet starts, which passes over it. */
+function readList(
+  reader: MsgpackReader,
+  headroomBytes: number,
+  bytes: Uint8Array,
+  readOne: () => void,
+): void {
   reader.begin(bytes, 0, bytes.length, headroomBytes);
   try {
-    return plainsOf(reader, headroomBytes, bytes);
+    const length = reader.arrayLength();
+    reader.charge(length * plainBytes);
+    reader.headroomBytes = headroomBytes / Math.max(1, length);
+    for (let i = 0; i < length; i++) readOne();
+    if (reader.pos < bytes.length)
+      throw new CodecError(`${bytes.length - reader.pos} bytes follow the end of the packet`);
   } finally {
     reader.finish();
   }
-}
-
-function plainsOf(reader: MsgpackReader, headroomBytes: number, bytes: Uint8Array): Plain[] {
-  const length = reader.arrayLength();
-  reader.charge(length * plainBytes);
-  const share = headroomBytes / Math.max(1, length);
-  const plains: Plain[] = [];
-  for (let i = 0; i < length; i++) {
-    const start = reader.pos;
-    reader.skip();
-    plains.push(new MsgpackPlain(bytes, start, reader.pos, share).plain);
-  }
-  if (reader.pos < bytes.length)
-    throw new CodecError(`${bytes.length - reader.pos} bytes follow the end of the packet`);
-  return plains;
 }

@@ -20,16 +20,20 @@ import type { CallOptions } from "../base/calls.ts";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import { timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
+import { silentLog } from "../base/log.ts";
 import { SharedTimer } from "../base/shared-timer.ts";
-import { goOn, makeCall } from "../call/call.ts";
+import { goOn } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import { hasOutbox } from "../call/keep.ts";
 import { Stamp } from "../call/stamp.ts";
 import { answeredText, keptText, tellTry } from "../call/try-text.ts";
 import { budgetMsOf, tryWaitMsOf } from "../call/try-wait.ts";
-import { Mark, type Payload, type Result } from "../../gen/holdfast/link/v1/link_pb.ts";
+import { type Call, Mark, type Payload, type Result } from "../../gen/holdfast/link/v1/link_pb.ts";
+import type { FirstCall } from "../codec/call-messages.ts";
+import type { Plain } from "../codec/codec.ts";
 import type { Waiter } from "../wire/call-numbers.ts";
-import { messageIn, payloadBytes, payloadOf } from "../wire/packet.ts";
+import { firstCallIn, shapeFirstCall } from "../wire/first-call.ts";
+import { messageIn, ownPayload } from "../wire/packet.ts";
 import { quickId } from "./quick-id.ts";
 import {
   begunWireTry,
@@ -38,33 +42,51 @@ import {
   type WireTryParts,
 } from "./wire-transport.ts";
 
-/** What a try that goes straight sends, and in whose name. */
+const noOptions: CallOptions = {};
+
+type Settle = (reply: Message | PromiseLike<Message>) => void;
+
+/** What the promise that is being made is settled with: one function for all of them. */
+let madeSettle: Settle;
+const takeSettle = (settle: Settle): void => {
+  madeSettle = settle;
+};
+
+/** What a try is made with. */
 interface Sending {
   readonly definition: UnaryDefinition;
   readonly options: CallOptions;
-  readonly request: Payload;
   readonly token: string | undefined;
-  /** Of a command. */
-  readonly stamp: Stamp | undefined;
   /** Whether it has a place among those in flight. */
   readonly placed: boolean;
 }
 
-const noOptions: CallOptions = {};
+/** What a call says beside its request. One record for all calls of a link: it is read before the next is made. */
+class Head implements FirstCall {
+  id = 0;
+  method = 0;
+  timeoutMs = 0;
+  callId = "";
+  seq = 0;
+  settled = 0;
+  serverMs: number | undefined;
+}
 
 /** The tries of a link that went straight and are not answered. */
 export class FirstTries {
-  readonly #env: CallEnvironment;
-  readonly #waiting = new Set<FirstTry>();
+  readonly env: CallEnvironment;
   readonly #times: SharedTimer<FirstTry>;
+  readonly #head = new Head();
+  /** The one that was sent last; each knows its neighbours. */
+  #newest: FirstTry | undefined;
   /** The signal whose abort the waiting ones hear of. */
   #ending: AbortSignal | undefined;
 
   constructor(env: CallEnvironment) {
-    this.#env = env;
+    this.env = env;
     const late = (one: FirstTry): void => one.handOver();
     // It keeps the process alive, as a call does that somebody waits for.
-    this.#times = new SharedTimer(env.clock, () => this.#waiting, late);
+    this.#times = new SharedTimer(env.clock, () => this.#waiting(), late);
   }
 
   /** Sends a call's first try over a wire; undefined: the call is one for the loop. Never throws. */
@@ -74,116 +96,140 @@ export class FirstTries {
     request: MessageInitShape<I>,
     options: CallOptions | undefined,
   ): Promise<MessageShape<O>> | undefined {
-    const env = this.#env;
+    const { env } = this;
     const { known } = env.signIn;
     if (known === undefined || !this.#isFree(parts, definition) || !isPlain(options)) return undefined;
-    const payload = payloadToSend(parts, definition.method.input, request);
-    if (payload === undefined) return undefined;
     const journaled = definition.kind === "command" && definition.callId !== false;
     const placed = journaled && definition.delivery !== "atMostOnce";
     if (placed && !env.inFlight.enterNow()) return undefined;
-    return new Promise((resolve) => {
-      const sending: Sending = {
-        definition,
-        options: options ?? noOptions,
-        request: payload,
-        token: known.token,
-        stamp: journaled ? new Stamp(quickId(env.random), env) : undefined,
-        placed,
-      };
-      const settle = resolve as (reply: Message | PromiseLike<Message>) => void;
-      const one = new FirstTry(this, env, parts, sending, settle);
-      try {
-        one.send();
-        this.#add(one);
-      } catch {
-        // Nothing has left; what keeps it from that, the loop says.
-        one.leave();
-        sending.stamp?.settle();
-        resolve(makeCall(env, definition, request, options));
-      }
-    });
+    const replied = new Promise<Message>(takeSettle as never);
+    const sending = { definition, options: options ?? noOptions, token: known.token, placed };
+    const one = new FirstTry(this, parts, sending, madeSettle);
+    this.#add(one);
+    try {
+      one.send(this.#head, request, journaled);
+    } catch {
+      // Nothing has left; what keeps it from that, the loop says.
+      this.remove(one);
+      one.leave();
+      return undefined;
+    }
+    return replied as Promise<MessageShape<O>>;
   }
 
   /** It is over, or the loop's. */
   remove(one: FirstTry): void {
-    this.#waiting.delete(one);
-    if (this.#waiting.size === 0) this.#times.rest();
+    const { before, after } = one;
+    if (before !== undefined) before.after = after;
+    if (after !== undefined) after.before = before;
+    else this.#newest = before;
+    if (this.#newest === undefined) this.#times.rest();
   }
 
   /** Whether nothing keeps a call of this method from being sent now. */
   #isFree({ calls, interceptors }: WireTryParts, definition: UnaryDefinition): boolean {
-    const { gate, ending, outbox } = this.#env;
+    const { gate, ending, outbox } = this.env;
     if (!calls.end.open || interceptors.length > 0 || ending.aborted || !gate.clear) return false;
     if (definition.kind === "heartbeat" || hasOutbox(definition)) return false;
     return outbox === undefined || outbox.isClear(definition);
   }
 
   #add(one: FirstTry): void {
-    const { ending } = this.#env;
+    const { ending } = this.env;
     if (this.#ending !== ending) {
       // After a new sign-in a link that was refused has another one.
       this.#ending = ending;
       ending.addEventListener("abort", () => {
-        for (const each of [...this.#waiting]) each.handOver();
+        for (const each of [...this.#waiting()]) each.handOver();
       });
     }
-    this.#waiting.add(one);
+    const newest = this.#newest;
+    one.before = newest;
+    if (newest !== undefined) newest.after = one;
+    this.#newest = one;
     this.#times.watch(one.dueAt);
+  }
+
+  /** The oldest first. */
+  #waiting(): readonly FirstTry[] {
+    const waiting: FirstTry[] = [];
+    for (let one = this.#newest; one !== undefined; one = one.before) waiting.push(one);
+    return waiting.reverse();
   }
 }
 
+/**
+ * One try. What it has sent is the record of its request and its stamp, which are read back when somebody needs them.
+ */
 class FirstTry implements Waiter, BegunWireTry {
+  readonly #tries: FirstTries;
+  readonly #parts: WireTryParts;
+  readonly #definition: UnaryDefinition;
+  readonly #options: CallOptions;
+  readonly #token: string | undefined;
+  /** Whether it has a place among those in flight. */
+  readonly #placed: boolean;
+  /** Ms of the monotonic clock at which the call was made, and of the wall clock. */
+  readonly #startedAt: number;
+  #wallMs = 0;
   /** Ms of the monotonic clock at which the try's time, or its call's, is over. */
   readonly dueAt: number;
-  readonly #tries: FirstTries;
-  readonly #env: CallEnvironment;
-  readonly #parts: WireTryParts;
-  readonly #sending: Sending;
-  readonly #settle: (reply: Message | PromiseLike<Message>) => void;
-  readonly #startedAt: number;
-  readonly #budgetMs: number;
-  #id = 0;
-  /** Who hears how it ends, once the loop has it. */
+  id = 0;
+  /** Of a command: its number in the lane, and in whose name it was sent. Else 0. */
+  #seq = 0;
+  #person = 0;
+  #tag: string | undefined;
+  #sent: Plain | undefined;
+  readonly #settle: Settle;
+  /** Its neighbours among those that wait. */
+  before: FirstTry | undefined;
+  after: FirstTry | undefined;
+  /** The loop has it, and hears how it ends once it listens. */
+  #handedOver = false;
   #heir: Waiter | undefined;
   #ended: ((heir: Waiter) => void) | undefined;
 
   constructor(
     tries: FirstTries,
-    env: CallEnvironment,
     parts: WireTryParts,
-    sending: Sending,
-    settle: (reply: Message | PromiseLike<Message>) => void,
+    { definition, options, token, placed }: Sending,
+    settle: Settle,
   ) {
+    const { clock, timing } = tries.env;
     this.#tries = tries;
-    this.#env = env;
     this.#parts = parts;
-    this.#sending = sending;
+    this.#definition = definition;
+    this.#options = options;
+    this.#token = token;
+    this.#placed = placed;
     this.#settle = settle;
-    const { definition, options } = sending;
-    this.#budgetMs = budgetMsOf(definition, options, env.timing);
-    this.#startedAt = env.clock.monotonic();
-    this.dueAt = this.#startedAt + Math.min(this.#budgetMs, tryWaitMsOf(definition, env.timing));
+    this.#startedAt = clock.monotonic();
+    const budgetMs = budgetMsOf(definition, options, timing);
+    this.dueAt = this.#startedAt + Math.min(budgetMs, tryWaitMsOf(definition, timing));
   }
 
-  get id(): number {
-    return this.#id;
-  }
-
-  send(): void {
-    const { definition, request, stamp } = this.#sending;
-    const tag = this.#env.tagOf(this.#sender);
-    // Its secret is the one that hello told.
-    const fields = stamp?.fields(false, tag);
-    const one = {
-      method: definition.method,
-      request,
-      timeoutMs: timeoutHeaderMs(this.#budgetMs),
-      stamp: fields,
-      link: this.#parts.link,
-      headers: [],
-    };
-    this.#id = this.#parts.calls.send(one, this);
+  /** @throws CodecError and others, for a request that the wire does not take; then nothing is sent. */
+  send(head: Head, request: MessageInitShape<DescMessage>, journaled: boolean): void {
+    const { calls } = this.#parts;
+    const { method } = this.#definition;
+    const { env } = this.#tries;
+    const message = create(method.input, request);
+    // Fields that this program does not know travel in the binary form alone.
+    if (message.$unknown !== undefined) throw new TypeError("a message with unknown fields goes over HTTP");
+    head.id = calls.numbers.next();
+    head.method = calls.numberOf(method);
+    head.timeoutMs = timeoutHeaderMs(budgetMsOf(this.#definition, this.#options, env.timing)) ?? 0;
+    head.callId = "";
+    if (journaled) this.#stamp(head);
+    try {
+      const sent = shapeFirstCall(calls.end.codec, head, method.input, message, wireRequestBytesMost);
+      calls.numbers.sendShaped(head.id, sent, this);
+      this.#sent = sent;
+      this.id = head.id;
+    } catch (error) {
+      if (journaled) env.lane.settle(this.#seq);
+      throw error;
+    }
   }
 
   result(result: Result): void {
@@ -192,20 +238,21 @@ class FirstTry implements Waiter, BegunWireTry {
       heir.result(result);
       return;
     }
-    const { definition } = this.#sending;
     const { outcome } = result;
-    let reply: Message | undefined;
-    if (outcome.case === "reply") {
-      try {
-        reply = messageIn(this.#parts.calls.end.codec, definition.method.output, outcome.value);
-      } catch {
-        // The loop meets the same fault, and says so.
+    if (outcome.case === "reply" && !this.#handedOver) {
+      const reply = this.#replyIn(outcome.value);
+      if (reply !== undefined) {
+        this.#replied(result, reply);
+        return;
       }
     }
-    if (reply === undefined) {
-      this.#ended = (its) => its.result(result);
-      this.handOver();
-    } else this.#replied(result, reply);
+    if (outcome.case === "reply") {
+      // The loop reads it after this turn, and says what is wrong with it.
+      const { codec } = this.#parts.calls.end;
+      result.outcome = { case: "reply", value: ownPayload(codec, outcome.value) };
+    }
+    this.#ended = (its) => its.result(result);
+    this.handOver();
   }
 
   lost(fault: ConnectionFault): void {
@@ -224,38 +271,87 @@ class FirstTry implements Waiter, BegunWireTry {
 
   /** The call is the loop's from here on. */
   handOver(): void {
+    if (this.#handedOver) return;
+    this.#handedOver = true;
+    const { env } = this.#tries;
     this.#tries.remove(this);
-    const { definition, options, request, token, stamp } = this.#sending;
+    const definition = this.#definition;
     const { codec } = this.#parts.calls.end;
+    const call = this.#call();
     // As it was when the call was made: the program may have changed its own message since.
-    const message = messageIn(codec, definition.method.input, request);
-    const connection = begunWireTry(this.#parts, this);
-    const begun = { connection, token, stamp, startedAt: this.#startedAt, leave: () => this.leave() };
-    stamp?.handedOver();
-    this.#settle(goOn(this.#env, definition, message, options, begun));
+    const message = messageIn(codec, definition.method.input, call.request);
+    const begun = {
+      connection: begunWireTry(this.#parts, this),
+      token: this.#token,
+      stamp: call.stamp === undefined ? undefined : this.#stampOf(call.stamp),
+      startedAt: this.#startedAt,
+      leave: () => this.leave(),
+    };
+    this.#settle(goOn(env, definition, message, this.#options, begun));
   }
 
   /** Gives back its place. */
   leave(): void {
-    if (this.#sending.placed) this.#env.inFlight.leave();
+    if (this.#placed) this.#tries.env.inFlight.leave();
   }
 
-  /** Whom the server takes it for. */
+  /** Whom the server takes it for: its secret is the one that hello told. */
   get #sender(): string | undefined {
-    const { token, stamp } = this.#sending;
-    return token ?? stamp?.anonymous;
+    return this.#token ?? (this.#seq === 0 ? undefined : this.#tries.env.anonymous);
+  }
+
+  #stamp(head: Head): void {
+    const { env } = this.#tries;
+    const { lane, ticket } = env;
+    this.#seq = lane.next();
+    this.#wallMs = env.clock.now();
+    this.#person = env.signIn.person;
+    this.#tag = env.tagOf(this.#sender);
+    head.callId = quickId(env.random);
+    head.seq = this.#seq;
+    head.settled = lane.settled;
+    const serverMs = ticket.serverMsAt(this.#startedAt, this.#startedAt);
+    head.serverMs = serverMs === undefined ? undefined : Math.floor(serverMs);
+  }
+
+  #replyIn(payload: Payload): Message | undefined {
+    try {
+      return messageIn(this.#parts.calls.end.codec, this.#definition.method.output, payload);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** As it was sent. */
+  #call(): Call {
+    if (this.#sent === undefined) throw new TypeError("a try that waits has been sent");
+    return firstCallIn(this.#parts.calls.end.codec, this.#sent);
+  }
+
+  #stampOf({ callId, seq, firstSent }: NonNullable<Call["stamp"]>): Stamp {
+    return Stamp.begun(this.#tries.env, {
+      callId,
+      seq,
+      at: this.#startedAt,
+      wallMs: this.#wallMs,
+      serverMs: firstSent.case === "serverMs" ? firstSent.value : undefined,
+      person: this.#person,
+      tag: this.#tag,
+    });
   }
 
   #replied({ mark, caller, repeat }: Result, reply: Message): void {
-    const env = this.#env;
-    const { definition, stamp } = this.#sending;
+    const { env } = this.#tries;
     this.#tries.remove(this);
     if (mark !== Mark.UNSPECIFIED) env.named(caller === "" ? this.#parts.tag : caller, this.#sender);
     env.gate.report("answered");
     env.answered();
-    tellTry(env.log, definition, stamp?.callId, 1, repeat ? keptText : answeredText);
+    if (env.log !== silentLog) {
+      const callId = this.#call().stamp?.callId;
+      tellTry(env.log, this.#definition, callId, 1, repeat ? keptText : answeredText);
+    }
     this.leave();
-    stamp?.settle();
+    if (this.#seq !== 0) env.lane.settle(this.#seq);
     this.#settle(reply);
   }
 }
@@ -268,21 +364,4 @@ function isPlain(options: CallOptions | undefined): boolean {
       return false;
   }
   return true;
-}
-
-/** The request as the wire carries it; undefined: what is wrong with it, or where else it goes, the loop knows. */
-function payloadToSend<I extends DescMessage>(
-  { calls }: WireTryParts,
-  input: I,
-  request: MessageInitShape<I>,
-): Payload | undefined {
-  try {
-    const message = create(input, request);
-    // Fields that this program does not know travel in the binary form alone.
-    if (message.$unknown !== undefined) return undefined;
-    const payload = payloadOf(calls.end.codec, input, message);
-    return payloadBytes(payload) > wireRequestBytesMost ? undefined : payload;
-  } catch {
-    return undefined;
-  }
 }

@@ -40,7 +40,7 @@ export class WireCalls {
 
   /** Sends a try; gives its number, for {@link cancel}. */
   send(one: WireTry, waiter: Waiter): number {
-    return this.numbers.send(callOf(this.#numberOf(one.method), one), waiter);
+    return this.numbers.send(callOf(this.numberOf(one.method), one), waiter);
   }
 
   /** Nobody waits for it any more. */
@@ -48,7 +48,8 @@ export class WireCalls {
     this.numbers.cancel(id);
   }
 
-  #numberOf(method: DescMethodUnary): number {
+  /** The number that stands for a method on this wire. */
+  numberOf(method: DescMethodUnary): number {
     let number = this.#methods.get(method);
     if (number === undefined) {
       number = this.end.numberOf(`${method.parent.typeName}.${method.name}`);

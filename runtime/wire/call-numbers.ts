@@ -6,6 +6,7 @@
  */
 import type { Call, Result } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
+import type { Plain } from "../codec/codec.ts";
 import type { ClientEnd } from "./client-end.ts";
 
 /** Who waits for the result of a try. */
@@ -30,9 +31,26 @@ export class CallNumbers {
     return this.#waiting.size;
   }
 
+  /** Those who wait. */
+  waiting(): Iterable<Waiter> {
+    return this.#waiting.values();
+  }
+
+  /** A number for the next call to be sent, which may go unused. */
+  next(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** Sends a call that was shaped with a number of {@link next}. */
+  sendShaped(id: number, call: Plain, waiter: Waiter): void {
+    this.#waiting.set(id, waiter);
+    this.end.sendPlain(call);
+  }
+
   /** Sends a try under a number of its own, which it sets and gives, for {@link cancel}. */
   send(call: Omit<Call, "id"> & { id?: number }, waiter: Waiter): number {
-    const id = (this.#lastId += 1);
+    const id = this.next();
     call.id = id;
     this.#waiting.set(id, waiter);
     this.end.send({

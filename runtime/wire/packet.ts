@@ -25,7 +25,7 @@ export function writePacket<Desc extends DescMessage>(
 }
 
 /**
- * The messages of a packet.
+ * The messages of a packet. The payloads of calls and results may view its bytes: see {@link ownPayload}.
  *
  * @throws CodecError for bytes that are not one.
  */
@@ -34,7 +34,13 @@ export function readPacket<Desc extends DescMessage>(
   desc: Desc,
   packet: Uint8Array,
 ): MessageShape<Desc>[] {
+  if (codec.unshapeList !== undefined) return codec.unshapeList(desc, packet);
   return codec.unpackList(packet).map((plain) => codec.unshape(desc, plain));
+}
+
+/** The same payload in memory of its own, for who keeps it beyond the turn of its packet. */
+export function ownPayload(codec: Codec, payload: Payload): Payload {
+  return fillSlot(PayloadSchema, codec.unpack(codec.pack(openSlot(PayloadSchema, payload))));
 }
 
 /** A user's message, to be put inside a link message that the same codec will write. */
@@ -93,8 +99,13 @@ export class PacketQueue<Desc extends DescMessage> {
    * @throws CodecError for one that does not fit its types; the others go out all the same.
    */
   add(message: MessageShape<Desc>): void {
+    this.addPlain(this.#codec.shape(this.#desc, message));
+  }
+
+  /** Adds a message that the codec has shaped. */
+  addPlain(plain: Plain): void {
     this.#closeOpen();
-    this.#waiting.push(this.#codec.shape(this.#desc, message));
+    this.#waiting.push(plain);
     // In a turn with much to say the other end begins with its first part while the rest is made.
     if (this.#waiting.length >= packetMessageCountAim) this.flush();
     else this.#batch.mark();

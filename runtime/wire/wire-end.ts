@@ -12,7 +12,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock, Timer } from "../base/clock.ts";
 import { type Log, silentLog } from "../base/log.ts";
 import { CodecError } from "../codec/codec-error.ts";
-import type { Codec } from "../codec/codec.ts";
+import type { Codec, Plain } from "../codec/codec.ts";
 import { askWaitMs, Liveness, type LivenessTimes } from "./liveness.ts";
 import { PacketQueue, readPacket } from "./packet.ts";
 import { packetBytesMost, type Wire } from "./wire.ts";
@@ -117,6 +117,11 @@ export abstract class WireEnd<In extends DescMessage, Out extends DescMessage> {
    */
   send(message: MessageShape<Out>): void {
     if (this.#state === "open") this.#queue.add(message);
+  }
+
+  /** The same of a message that is shaped already. */
+  sendPlain(plain: Plain): void {
+    if (this.#state === "open") this.#queue.addPlain(plain);
   }
 
   /**

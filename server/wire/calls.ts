@@ -6,13 +6,7 @@
  */
 import type { Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
-import {
-  type Call,
-  type Header,
-  Mark,
-  type ServerMessage,
-  type Stamp,
-} from "../../gen/holdfast/link/v1/link_pb.ts";
+import { type Call, type Header, Mark, type Stamp } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { Clock } from "../../runtime/base/clock.ts";
 import { inFlightCountMost } from "../../runtime/base/constants.ts";
 import type { UnaryDefinition } from "../../runtime/base/definition.ts";
@@ -25,8 +19,8 @@ import { SharedTimer } from "../../runtime/base/shared-timer.ts";
 import type { Soon } from "../../runtime/base/soon.ts";
 import { type CallHeader, isId } from "../../runtime/call/headers.ts";
 import { linkMarks } from "../../runtime/call/link-fields.ts";
-import { messageIn, payloadBytes, payloadOf } from "../../runtime/wire/packet.ts";
-import { errorResult, resultMessage } from "../../runtime/wire/result-message.ts";
+import { messageIn } from "../../runtime/wire/packet.ts";
+import { errorResult, shapeReply } from "../../runtime/wire/result-message.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
 import type { OpenWire } from "./open-wire.ts";
 
@@ -139,7 +133,7 @@ class WireCalls {
       void answer.then((its) => this.#answer(made, its));
       return;
     }
-    this.#wire.end.send(this.#resultOf(made, answer));
+    this.#say(made, answer);
     this.#wire.done();
   }
 
@@ -190,34 +184,32 @@ class WireCalls {
 
   #answer(made: Try, answer: WireAnswer): void {
     if (!this.#running.has(made.id)) return;
-    this.#wire.end.send(this.#resultOf(made, answer));
+    this.#say(made, answer);
     // After it: with the last answer a wire that leaves is closed.
     this.#forget(made);
   }
 
-  #resultOf(made: Try, answer: WireAnswer): ServerMessage {
+  #say(made: Try, { repeat, result, mark: name }: WireAnswer): void {
     const { definition } = made;
-    const { repeat, result } = answer;
-    const mark = answer.mark === undefined ? Mark.UNSPECIFIED : linkMarks[answer.mark];
-    if ("error" in result) return errorResult(made, result.error, mark, repeat);
+    const { end } = this.#wire;
+    const mark = name === undefined ? Mark.UNSPECIFIED : linkMarks[name];
+    if ("error" in result) {
+      end.send(errorResult(made, result.error, mark, repeat));
+      return;
+    }
+    const { output } = definition.method;
     try {
-      const reply = payloadOf(this.#wire.end.codec, definition.method.output, result.reply as never);
-      const bytes = payloadBytes(reply);
-      if (bytes > this.#parts.replyBytesMost) throw new RangeError(`a reply of ${bytes} bytes is too large`);
-      return resultMessage(made, { case: "reply", value: reply }, mark, repeat);
+      const its = { made, mark, repeat };
+      end.sendPlain(shapeReply(end.codec, its, output, result.reply as never, this.#parts.replyBytesMost));
     } catch (error) {
       this.#parts.log.error("a reply could not be written", { method: definition.method.toString(), error });
       // The effect of a command stands, and a new try would only meet the same reply.
-      if (mark === Mark.RAN) {
-        const text = "the command ran, and its reply could not be written";
-        return errorResult(made, serverError("ALREADY_RAN", text), mark, repeat);
-      }
-      return errorResult(
-        made,
-        new ConnectError("the reply could not be written", Code.Internal),
-        mark,
-        repeat,
-      );
+      const text = "the command ran, and its reply could not be written";
+      const told =
+        mark === Mark.RAN
+          ? serverError("ALREADY_RAN", text)
+          : new ConnectError("the reply could not be written", Code.Internal);
+      end.send(errorResult(made, told, mark, repeat));
     }
   }
 
