@@ -178,6 +178,7 @@ export class Link implements Calls, Holds, AsyncDisposable {
 
   #move(event: LinkEvent): void {
     const before = this.#state.value;
+    if (before.kind === "up" && event.kind === "answered") return; // what nearly all events are
     const state = nextLinkState(before, event, this.#host, this.#env.clock.now());
     if (state !== before) this.#state.set(state);
     if (state.kind === "up" && before.kind !== "up") this.#outbox?.wake();
