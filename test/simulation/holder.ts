@@ -72,8 +72,10 @@ export class Holder {
     void held.reference.$release();
   }
 
-  retry(): void {
-    for (const { reference } of this.#held.values()) reference.$retry();
+  /** Asks anew for what has failed: for all of it, or for one type's. */
+  retry(only?: Held["type"]): void {
+    for (const { type, reference } of this.#held.values())
+      if (only === undefined || type === only) reference.$retry();
   }
 
   get(id: number): Held | undefined {

@@ -71,6 +71,16 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
   },
   {
     seed: 320_205,
-    found: "an entry that another process has sent and taken out comes back when a try of its call has not left",
+    found:
+      "an entry that another process has sent and taken out comes back when a try of its call has not left",
+  },
+  {
+    seed: 442_509,
+    found:
+      "a room is asked for anew before the shelf that it needs, which another program holds: an error of run.ts",
+  },
+  {
+    seed: 444_172,
+    found: "a command that is made while its program leaves is no kept one: a checker's error",
   },
 ];

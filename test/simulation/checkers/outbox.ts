@@ -36,7 +36,27 @@ export function outbox(end: WorldEnd): readonly string[] {
     const key = keys.get(callId) ?? op.key;
     if (key !== op.key) breaches.push(`op ${op.id} ${op.key} took the place of ${key}`);
   }
-  return [...breaches, ...unheard(end), ...gone(end)];
+  return [...breaches, ...unheard(end), ...gone(end), ...tooOld(end)];
+}
+
+/**
+ * No world lives as long as an entry may wait, and who made one counts on a clock that does not jump. Other processes
+ * of its folder have the wall clock alone.
+ */
+function tooOld(end: WorldEnd): readonly string[] {
+  const folders = end.plan.clients.map(({ folder }) => folder);
+  const alone = (client: number): boolean => folders.filter((its) => its === folders[client]).length === 1;
+  const expired = new Set(
+    end.history
+      .of("settled")
+      .flatMap(({ client, callId, outcome }) => (outcome === "expired" ? [`${client} ${callId}`] : [])),
+  );
+  return operations(end).flatMap(({ invoked: { op, client }, ended }) => {
+    const callId = ended?.ended.kind === "error" ? ended.ended.callId : undefined;
+    return alone(op.client) && expired.has(`${client} ${callId ?? ""}`)
+      ? [`${client} was told that its own ${op.key} was too old`]
+      : [];
+  });
 }
 
 /** The process that made a command hears how it ended, also when another one has sent it. */
