@@ -59,6 +59,8 @@ export interface CallOutbox {
    * a moment ago, nothing waited.
    */
   isClear(definition: UnaryDefinition): boolean;
+  /** Looks, where all that keeps it from being clear is the age of the last look; else undefined. Never rejects. */
+  clearing(definition: UnaryDefinition): Promise<void> | undefined;
 }
 
 /** What the check looks at. */

@@ -10,6 +10,7 @@
  * Source: design "Calls".
  */
 import {
+  clone,
   create,
   type DescMessage,
   type Message,
@@ -22,7 +23,7 @@ import { timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import { silentLog } from "../base/log.ts";
 import { SharedTimer } from "../base/shared-timer.ts";
-import { goOn } from "../call/call.ts";
+import { goOn, makeCall } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import { hasOutbox } from "../call/keep.ts";
 import { Stamp } from "../call/stamp.ts";
@@ -99,6 +100,10 @@ export class FirstTries {
     const { env } = this;
     const { known } = env.signIn;
     if (known === undefined || !this.#isFree(parts, definition) || !isPlain(options)) return undefined;
+    if (!this.#isClear(definition)) {
+      const clearing = env.outbox?.clearing(definition);
+      return clearing && this.#sendAfter(clearing, parts, definition, request, options);
+    }
     const journaled = definition.kind === "command" && definition.callId !== false;
     const placed = journaled && definition.delivery !== "atMostOnce";
     if (placed && !env.inFlight.enterNow()) return undefined;
@@ -128,9 +133,32 @@ export class FirstTries {
 
   /** Whether nothing keeps a call of this method from being sent now. */
   #isFree({ calls, interceptors }: WireTryParts, definition: UnaryDefinition): boolean {
-    const { gate, ending, outbox } = this.env;
+    const { gate, ending } = this.env;
     if (!calls.end.open || interceptors.length > 0 || ending.aborted || !gate.clear) return false;
-    if (definition.kind === "heartbeat" || hasOutbox(definition)) return false;
+    return definition.kind !== "heartbeat" && !hasOutbox(definition);
+  }
+
+  /**
+   * After a pause the look into the outbox is old, and a burst of calls finds it so. They wait for one new look, in
+   * their order, and go straight then.
+   */
+  async #sendAfter<I extends DescMessage, O extends DescMessage>(
+    clearing: Promise<void>,
+    parts: WireTryParts,
+    definition: UnaryDefinition<I, O>,
+    request: MessageInitShape<I>,
+    options: CallOptions | undefined,
+  ): Promise<MessageShape<O>> {
+    // As it is now: the program may change its own message meanwhile.
+    const { input } = definition.method;
+    const message = clone(input, create(input, request));
+    await clearing;
+    const straight = this.#isClear(definition) ? this.send(parts, definition, message, options) : undefined;
+    return straight ?? makeCall(this.env, definition, message, options);
+  }
+
+  #isClear(definition: UnaryDefinition): boolean {
+    const { outbox } = this.env;
     return outbox === undefined || outbox.isClear(definition);
   }
 

@@ -215,6 +215,12 @@ export class Outbox implements CallOutbox {
     return (kind !== "command" || this.#known.has(method)) && this.#shelf.isEmpty();
   }
 
+  /** See `CallOutbox`. */
+  clearing({ kind, method }: UnaryDefinition): Promise<void> | undefined {
+    if ((kind === "command" && !this.#known.has(method)) || !this.#shelf.mayBeEmpty) return undefined;
+    return this.#glance(false);
+  }
+
   /** The link is up, or its program has started. */
   wake(): void {
     void this.#glance(false).then(() => {

@@ -92,6 +92,11 @@ export class Shelf {
     return true;
   }
 
+  /** Whether nothing waited at the last look, however long ago that was. */
+  get mayBeEmpty(): boolean {
+    return this.#scannedAt > Number.NEGATIVE_INFINITY && this.#list.value.length === 0;
+  }
+
   /** Looks at the store, if that was not done just now. */
   async glance(): Promise<void> {
     if (this.#options.clock.monotonic() - this.#scannedAt < outboxScanEveryMs) return;

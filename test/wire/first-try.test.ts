@@ -5,6 +5,9 @@ import { inFlightCountMost } from "../../runtime/base/constants.ts";
 import { FirstTries } from "../../runtime/link/first-try.ts";
 import type { LinkOptions } from "../../runtime/link/link-options.ts";
 import { wiresBy } from "../../runtime/link/link-wire.ts";
+import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
+import { Outbox, type OutboxParts } from "../../runtime/outbox/outbox.ts";
+import type { OutboxStore } from "../../runtime/outbox/outbox-store.ts";
 import { memoryPair } from "../../runtime/wire/memory.ts";
 import type { Wire } from "../../runtime/wire/wire.ts";
 import { createServer, memoryStore, type Server, tryAgain } from "../../server/index.ts";
@@ -106,6 +109,27 @@ describe("a call without anything special", () => {
     expect(lines.at(-1)).toBe(inTheLoop);
   });
 
+  it("waits after a pause for one new look into the outbox, with all of its burst, and goes straight then", async () => {
+    let looks = 0;
+    const kept = memoryOutbox();
+    const list: OutboxStore["list"] = () => {
+      looks += 1;
+      return kept.list();
+    };
+    const store = { storeOf: () => ({ ...kept, list }), open: (parts: OutboxParts) => new Outbox(parts) };
+    await start({ outbox: { store } });
+    await world.clock.advance(5_000);
+    straight.splice(0);
+    looks = 0;
+    const request = { amount: 1n, text: "x" };
+    const calls = Array.from({ length: 20 }, () => world.client.add(request));
+    request.amount = 100n; // changed after the calls
+    const replies = await world.settled(Promise.all(calls));
+    expect(replies.map(({ total }) => total)).toEqual(calls.map((_call, at) => BigInt(at + 1)));
+    expect(straight).not.toContain(false);
+    expect(looks).toBe(1);
+  });
+
   it("takes its place in flight and its number in the lane as any other", async () => {
     await start({}, holding);
     const calls = Array.from({ length: inFlightCountMost }, () => world.client.add({ amount: 1n }));
@@ -147,7 +171,9 @@ describe("a call is the loop's from the start", () => {
 
   it("with a request that does not fit its type", async () => {
     await start();
-    await expect(world.client.add({ amount: "much" as never })).rejects.toThrow("expected bigint");
+    await expect(world.client.add({ amount: "much" as never })).rejects.toThrow(
+      "cannot encode field test.v1.AddRequest.amount to binary",
+    );
     expect(wentStraight()).toBe(false);
   });
 
