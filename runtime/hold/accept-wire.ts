@@ -11,7 +11,16 @@ import { streamIdleMs } from "../base/constants.ts";
 import type { Caller } from "../base/handlers.ts";
 import type { Log } from "../base/log.ts";
 import { formatServerHeader } from "../call/headers.ts";
-import { checkHello, firstPacket, helloWaitMs, readHello, welcomeMessage } from "../wire/handshake.ts";
+import type { Codec } from "../codec/codec.ts";
+import { jsonCodec } from "../codec/json.ts";
+import {
+  checkHello,
+  codecOfHello,
+  firstPacket,
+  helloWaitMs,
+  readHello,
+  welcomeMessage,
+} from "../wire/handshake.ts";
 import { toLinkError } from "../wire/link-error.ts";
 import { endMessage, ServerEnd } from "../wire/server-end.ts";
 import { protocolFault } from "../wire/wire-end.ts";
@@ -39,13 +48,14 @@ export function acceptWire(wire: Wire, parts: AcceptParts): AcceptedWire {
   let { principal } = parts;
   let end: ServerEnd | undefined;
   let side: ProviderSide | undefined;
+  let first: Codec = jsonCodec;
   let closed: () => void = () => undefined;
   const whenClosed = new Promise<void>((resolve) => {
     closed = resolve;
   });
   const refuse = (thrown: unknown): void => {
     timer.cancel();
-    wire.send(firstPacket(endMessage({ error: toLinkError(ConnectError.from(thrown)) })));
+    wire.send(firstPacket(first, endMessage({ error: toLinkError(ConnectError.from(thrown)) })));
     wire.close();
   };
   const timer = clock.timer(helloWaitMs, () => refuse(protocolFault("no hello came in time")), {
@@ -57,13 +67,14 @@ export function acceptWire(wire: Wire, parts: AcceptParts): AcceptedWire {
     closed();
   });
   const open = (packet: Uint8Array): void => {
+    first = codecOfHello(packet);
     const { hello, rest } = readHello(packet);
     if (rest.length > 0) throw protocolFault("nothing may be said before the welcome");
     const { codec, idleMs, session } = checkHello(hello);
     timer.cancel();
     const server = formatServerHeader(undefined);
     const nowMs = Math.floor(clock.now());
-    wire.send(firstPacket(welcomeMessage({ server, nowMs, caller: "", idleMs: streamIdleMs })));
+    wire.send(firstPacket(first, welcomeMessage({ server, nowMs, caller: "", idleMs: streamIdleMs })));
     end = new ServerEnd({ wire, codec, clock, log, idleMs: streamIdleMs, otherIdleMs: idleMs });
     side = new ProviderSide({ end, host, caller: () => principal, session, clock });
     new ProvidedCalls(end, side, clock);

@@ -12,7 +12,7 @@ import { newId } from "../call/call-id.ts";
 import { Lane } from "../call/lane.ts";
 import { Ticket } from "../call/ticket.ts";
 import { CallNumbers } from "../wire/call-numbers.ts";
-import type { CodecName } from "../wire/handshake.ts";
+import { type CodecName, codecNamed } from "../wire/handshake.ts";
 import { sayHello } from "../wire/say-hello.ts";
 import type { Wire } from "../wire/wire.ts";
 import { HolderSide } from "./holder-side.ts";
@@ -110,11 +110,13 @@ export class Elsewhere {
     closed: () => void,
   ): Promise<void> {
     const { clock, log } = this.#parts;
+    const packedBy = codecNamed(codec);
+    if (packedBy === undefined) throw new TypeError(`there is no codec "${codec}"`);
     this.#generation += 1;
     await sayHello(
       wire,
       {
-        codec,
+        codec: packedBy,
         link: this.#lane.id,
         slot: mainSlot,
         generation: this.#generation,

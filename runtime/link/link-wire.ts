@@ -31,6 +31,7 @@ import { type ClientEnd, WireEnded } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
 import { sayHello } from "../wire/say-hello.ts";
 import { FirstTries } from "./first-try.ts";
+import { codecOf } from "./link-codec.ts";
 import { WireCalls } from "./wire-calls.ts";
 import type { LinkWire, OpenWire, WireEnvironment, WireHost, WireSupport } from "./wire-support.ts";
 import { wireTry, type WireTryParts } from "./wire-transport.ts";
@@ -254,7 +255,7 @@ class MainWire implements LinkWire {
   #hello(token: string | undefined): Parameters<typeof sayHello>[1] {
     const { lane, identity, anonymous } = this.#env;
     return {
-      codec: this.#codec,
+      codec: codecOf(this.#host, this.#codec),
       link: lane.id,
       slot: mainSlot,
       generation: this.#generation,

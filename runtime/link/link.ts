@@ -185,10 +185,14 @@ export class Link implements Calls, Holds, AsyncDisposable {
   }
 }
 
-function wireOf({ options, platform }: LinkParts, env: LinkEnvironment, url: string): LinkWire | undefined {
+function wireOf(
+  { options, platform, json }: LinkParts,
+  env: LinkEnvironment,
+  url: string,
+): LinkWire | undefined {
   const { transport, server } = options;
   if (transport !== undefined || server === "plain") return undefined;
-  return (options.wire ?? platform.wire)?.attach({ url, options, env });
+  return (options.wire ?? platform.wire)?.attach({ url, options, json, env });
 }
 
 function openOutbox(parts: LinkParts, env: LinkEnvironment, server: string): Outbox | undefined {

@@ -8,6 +8,7 @@ import type { HttpClient } from "../base/http-client.ts";
 import { headerNames } from "../call/headers.ts";
 import type { OwnConnections, StreamEnvironment } from "../stream/stream-environment.ts";
 import type { WebSocketMaker } from "../wire/websocket.ts";
+import { codecOf } from "./link-codec.ts";
 import type { LinkInside, LinkParts } from "./link-environment.ts";
 import { probePath } from "./probe-path.ts";
 import { httpStreamTry } from "./stream-transport.ts";
@@ -23,7 +24,7 @@ export function streamHost({ env, parts, baseUrl }: LinkInside): StreamEnvironme
     linkId: env.lane.id,
     session: identity[headerNames.session] ?? "",
     build: identity[headerNames.build],
-    format: options.codec ?? (options.format === "json" ? "json" : "msgpack"),
+    codec: codecOf(parts, options.codec ?? (options.format === "json" ? "json" : "msgpack")),
     get ending() {
       return env.ending;
     },

@@ -12,6 +12,7 @@ import type { UnaryDefinition } from "../base/definition.ts";
 import type { Holds } from "../base/objects.ts";
 import type { Lane } from "../call/lane.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
+import type { Codec } from "../codec/codec.ts";
 import type { PostedCommand } from "../hold/holding.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
@@ -49,6 +50,8 @@ export interface WireHost {
     readonly codec?: CodecName;
     readonly interceptors?: readonly Interceptor[];
   };
+  /** What the link has for JSON. */
+  readonly json: Codec | undefined;
   readonly env: WireEnvironment;
 }
 

@@ -22,8 +22,7 @@ import { oneRequest } from "../base/plain-streams.ts";
 import { headerNames, tryHeaders } from "../call/headers.ts";
 import type { Codec } from "../codec/codec.ts";
 import { CodecError } from "../codec/codec-error.ts";
-import { jsonCodec } from "../codec/json.ts";
-import { codecNamed, helloMessage } from "../wire/handshake.ts";
+import { helloMessage } from "../wire/handshake.ts";
 import { payloadOf, readPacket, writePacket } from "../wire/packet.ts";
 import type { OwnConnections, StreamEnvironment } from "./stream-environment.ts";
 import type {
@@ -76,11 +75,11 @@ function firstPacket<I extends DescMessage, O extends DescMessage>(
   slot: string,
 ): Uint8Array {
   const { idleMs } = followed.definition;
-  const { linkId: link, format: codec, session, build } = env;
+  const { linkId: link, codec, session, build } = env;
   const anon = token === undefined ? env.anonymous : undefined;
-  return writePacket(jsonCodec, ClientMessageSchema, [
+  return writePacket(codec, ClientMessageSchema, [
     helloMessage({ codec, link, slot, generation, session, build, token, anon, idleMs }),
-    followMessage(streamNumber, followed, after, jsonCodec),
+    followMessage(streamNumber, followed, after, codec),
   ]);
 }
 
@@ -113,8 +112,6 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
   readonly #begun: ReturnType<OwnConnections["begin"]>;
   readonly #closeOwn: () => void;
   #packets: AsyncIterator<MessageShape<typeof PacketSchema>, undefined> | undefined;
-  /** Of the packets after the first, which is JSON. */
-  #codec: Codec = jsonCodec;
   #onTrailer: (() => void) | undefined;
 
   constructor(
@@ -149,10 +146,9 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
     const { definition } = this.#followed;
     const messages: StreamMessage<MessageShape<O>>[] = [];
     for (const { kind } of this.#read(data)) {
-      const message = streamMessage(kind, this.#codec, definition);
+      const message = streamMessage(kind, this.#env.codec, definition);
       if (message !== undefined) messages.push(message);
     }
-    this.#codec = codecNamed(this.#env.format) ?? jsonCodec;
     return { messages, byteCount: data.byteLength };
   }
 
@@ -183,7 +179,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
   /** Bytes that are no packet came from something that is not our server. */
   #read(data: Uint8Array): readonly ServerMessage[] {
     try {
-      return readPacket(this.#codec, ServerMessageSchema, data);
+      return readPacket(this.#env.codec, ServerMessageSchema, data);
     } catch (error) {
       if (!(error instanceof CodecError)) throw error;
       const text = `a packet that cannot be read: ${error.message}`;

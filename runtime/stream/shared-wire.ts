@@ -164,11 +164,11 @@ export class SharedWire {
   }
 
   async #openOne(token: string | undefined, signal: AbortSignal): Promise<Standing> {
-    const { clock, log, timing, linkId, format, session, build, anonymous, url } = this.#env;
+    const { clock, log, timing, linkId, codec, session, build, anonymous, url } = this.#env;
     const Socket = this.#env.webSocket();
     if (Socket === undefined) throw fault("connect-failed", "there is no WebSocket here");
     const { person } = this.#env.signIn;
-    const protocol = subprotocolOf(format);
+    const protocol = subprotocolOf(codec.name);
     const socket = new Socket(`${url.replace(/^http/, "ws")}/${wirePath}`, [protocol]);
     await opened(socket, protocol, signal);
     let standing: Standing | undefined;
@@ -176,7 +176,7 @@ export class SharedWire {
     const idleMs = Math.min(...this.#idleTimes.values());
     const wire = heardBy(webSocketWire(socket, clock), () => standing?.streams.heard(clock.monotonic()));
     const hello = {
-      ...{ codec: format, link: linkId, slot, generation: this.#generation, session, build, token, idleMs },
+      ...{ codec, link: linkId, slot, generation: this.#generation, session, build, token, idleMs },
       anon: token === undefined ? anonymous : undefined,
     };
     await sayHello(wire, hello, {

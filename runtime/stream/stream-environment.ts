@@ -11,6 +11,7 @@ import type { Random } from "../base/random.ts";
 import type { Gate } from "../call/gate.ts";
 import type { HttpProgress, TryEnd } from "../call/outcome.ts";
 import type { SignIn, SignInGone } from "../call/sign-in.ts";
+import type { Codec } from "../codec/codec.ts";
 import type { WebSocketMaker } from "../wire/websocket.ts";
 
 /** Connections that only one stream uses. */
@@ -24,9 +25,6 @@ export interface OwnConnections {
   readonly reach: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   close(): void;
 }
-
-/** How packets travel, by the names that hello has for it. */
-export type PacketFormat = "json" | "msgpack";
 
 export interface StreamEnvironment {
   readonly clock: Clock;
@@ -48,7 +46,8 @@ export interface StreamEnvironment {
   readonly build: string | undefined;
   /** The secret that tells one anonymous caller from another. */
   readonly anonymous: string;
-  readonly format: PacketFormat;
+  /** How packets travel. */
+  readonly codec: Codec;
   /** Headers of every try: session, build. */
   readonly identity: Readonly<Record<string, string>>;
   /** Aborts when the link closes or is refused, with the error that its streams end with. */

@@ -1,7 +1,8 @@
 /**
  * The first message each way: the client's hello, and the server's welcome or refusal. It tells a later version
  * of this protocol from this one, names the codec of everything that follows, and says which connection of the
- * client it is. Here is what can be told without asking anybody; who the client is, the server finds out.
+ * client it is. A server takes hello in either codec and answers in the same, so that a client needs but one. Here is
+ * what can be told without asking anybody; who the client is, the server finds out.
  *
  * Source: design "Wires"; reliability decision D48.
  */
@@ -34,6 +35,14 @@ export const helloWaitMs = 5_000;
 /** How packets can be packed, by the names that hello has for it. */
 export type CodecName = "json" | "msgpack";
 
+/** Packets of msgpack begin with the head of an array, which no text of JSON does. */
+const arrayHeadLeast = 0x90;
+
+/** The codec that a client's first packet is in: of bytes that are neither, JSON, whose errors can be read. */
+export function codecOfHello(packet: Uint8Array): Codec {
+  return (packet[0] ?? 0) < arrayHeadLeast ? jsonCodec : msgpackCodec;
+}
+
 /** The codec of a name; undefined for one that is not known here. */
 export function codecNamed(name: string): Codec | undefined {
   if (name === "json") return jsonCodec;
@@ -42,7 +51,7 @@ export function codecNamed(name: string): Codec | undefined {
 
 /** What a client says of itself. */
 export interface HelloParts {
-  readonly codec: CodecName;
+  readonly codec: Codec;
   /** The link's ID. */
   readonly link: string;
   /** What this wire is to the link. */
@@ -59,13 +68,14 @@ export interface HelloParts {
 
 /** The client's first packet. */
 export function helloPacket(parts: HelloParts): Uint8Array {
-  return writePacket(jsonCodec, ClientMessageSchema, [helloMessage(parts)]);
+  return writePacket(parts.codec, ClientMessageSchema, [helloMessage(parts)]);
 }
 
 /** What it holds; over Follow, a follow comes behind it in the same packet. */
 export function helloMessage(parts: HelloParts): ClientMessage {
   const value = create(HelloSchema, {
     ...parts,
+    codec: parts.codec.name,
     version: linkVersion,
     build: parts.build ?? "",
     token: parts.token ?? "",
@@ -97,9 +107,9 @@ export function readHello(packet: Uint8Array): {
   readonly hello: Hello;
   readonly rest: readonly ClientMessage[];
 } {
-  const [first, ...rest] = read(() => readPacket(jsonCodec, ClientMessageSchema, packet));
+  const [first, ...rest] = read(() => readPacket(codecOfHello(packet), ClientMessageSchema, packet));
   if (first?.kind.case === "hello") return { hello: first.kind.value, rest };
-  throw bad("the first message of a wire must be hello, in a packet of JSON");
+  throw bad("the first message of a wire must be hello, in a packet of JSON or msgpack");
 }
 
 const idPattern = /^[A-Za-z0-9_-]{16,128}$/;
@@ -162,9 +172,9 @@ export function welcomeMessage(parts: WelcomeParts): ServerMessage {
   return create(ServerMessageSchema, { kind: { case: "welcome", value } });
 }
 
-/** The server's first packet, always JSON: a welcome, or the end that refuses. */
-export function firstPacket(message: ServerMessage): Uint8Array {
-  return writePacket(jsonCodec, ServerMessageSchema, [message]);
+/** The server's first packet, in the codec of the client's: a welcome, or the end that refuses. */
+export function firstPacket(codec: Codec, message: ServerMessage): Uint8Array {
+  return writePacket(codec, ServerMessageSchema, [message]);
 }
 
 /** How the server answers hello. */
@@ -176,10 +186,11 @@ export type HelloAnswer =
 /**
  * Reads the server's first packet.
  *
+ * @param codec - that of hello.
  * @throws ConnectError `internal` for anything that is not an answer to hello: no server of this protocol.
  */
-export function readWelcome(packet: Uint8Array): HelloAnswer {
-  const [first, ...rest] = read(() => readPacket(jsonCodec, ServerMessageSchema, packet));
+export function readWelcome(codec: Codec, packet: Uint8Array): HelloAnswer {
+  const [first, ...rest] = read(() => readPacket(codec, ServerMessageSchema, packet));
   if (first?.kind.case === "end") {
     const { error, afterMs } = first.kind.value;
     return { kind: "end", error: error === undefined ? undefined : fromLinkError(error), afterMs };

@@ -11,7 +11,7 @@ import type { Log } from "../base/log.ts";
 import { onAbort } from "../base/signals.ts";
 import type { Welcome } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { ClientEnd, WireEnded } from "./client-end.ts";
-import { codecNamed, type HelloParts, helloPacket, readWelcome } from "./handshake.ts";
+import { type HelloParts, helloPacket, readWelcome } from "./handshake.ts";
 import type { Wire } from "./wire.ts";
 
 export interface SayHelloOptions {
@@ -53,7 +53,7 @@ export function sayHello(wire: Wire, hello: HelloParts, options: SayHelloOptions
       if (end !== undefined) end.receive(packet);
       if (over) return;
       try {
-        const answer = readWelcome(packet);
+        const answer = readWelcome(hello.codec, packet);
         if (answer.kind === "end") throw new WireEnded(answer);
         end = open(wire, hello, answer.welcome, options);
         settle();
@@ -73,13 +73,11 @@ export function sayHello(wire: Wire, hello: HelloParts, options: SayHelloOptions
 }
 
 function open(wire: Wire, hello: HelloParts, welcome: Welcome, options: SayHelloOptions): ClientEnd {
-  const codec = codecNamed(hello.codec);
-  if (codec === undefined) throw new TypeError(`there is no codec "${hello.codec}"`);
   const otherIdleMs = welcome.idleMs === 0 ? streamIdleMs : welcome.idleMs;
   const { clock, log } = options;
   return new ClientEnd({
     wire,
-    codec,
+    codec: hello.codec,
     clock,
     idleMs: hello.idleMs,
     otherIdleMs,

@@ -31,7 +31,7 @@ export interface WebSocketLike {
 export type WebSocketMaker = new (url: string, protocols: string[]) => WebSocketLike;
 
 /** The subprotocol of a codec: it tells a server of holdfast from any other, and a version from the next. */
-export function subprotocolOf(codec: CodecName): string {
+export function subprotocolOf(codec: string): string {
   return `holdfast.v1.${codec}`;
 }
 

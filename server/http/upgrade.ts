@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Clock } from "../../runtime/base/clock.ts";
 import { headerNames } from "../../runtime/call/headers.ts";
+import { codecNamed } from "../../runtime/wire/handshake.ts";
 import { codecOfSubprotocol, webSocketWire, wirePath } from "../../runtime/wire/websocket.ts";
 import { packetBytesMost, type Wire } from "../../runtime/wire/wire.ts";
 import type { Cors } from "./cors.ts";
@@ -55,7 +56,12 @@ export function createUpgrade(parts: UpgradeParts): UpgradeListener {
       return;
     }
     sockets.handleUpgrade(request, socket, head, (made: WebSocket) => {
-      const from = { header: headersOf(request), address: request.socket.remoteAddress };
+      const codec = codecNamed(codecOfSubprotocol(made.protocol) ?? "");
+      const from = {
+        header: headersOf(request),
+        address: request.socket.remoteAddress,
+        ...(codec === undefined ? {} : { codec }),
+      };
       parts.accept(wireOf(made, parts.clock), from);
     });
   };

@@ -13,7 +13,15 @@ import { streamAgeMs, streamIdleMs } from "../../runtime/base/constants.ts";
 import type { Limits } from "../../runtime/base/limits.ts";
 import type { Log } from "../../runtime/base/log.ts";
 import type { Random } from "../../runtime/base/random.ts";
-import { firstPacket, helloWaitMs, readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
+import type { Codec } from "../../runtime/codec/codec.ts";
+import { jsonCodec } from "../../runtime/codec/json.ts";
+import {
+  codecOfHello,
+  firstPacket,
+  helloWaitMs,
+  readHello,
+  welcomeMessage,
+} from "../../runtime/wire/handshake.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { endMessage, ServerEnd } from "../../runtime/wire/server-end.ts";
 import { protocolFault } from "../../runtime/wire/wire-end.ts";
@@ -40,6 +48,8 @@ export interface AcceptParts extends GreetParts {
 export interface WireSource {
   readonly header: Headers;
   readonly address: string | undefined;
+  /** The codec that its client has said it reads, before hello. */
+  readonly codec?: Codec;
 }
 
 /** A server ends wires at an age between 90 and 110 % of `streamAgeMs`, so that they do not end together. */
@@ -68,6 +78,7 @@ export class Wires {
   accept(wire: Wire, source: WireSource): void {
     const { clock } = this.#parts;
     const address = source.address ?? "";
+    let codec = source.codec ?? jsonCodec;
     let state: "silent" | "greeting" | "over" = "silent";
     count(this.#greetingByAddress, address, 1);
     const settle = (): void => {
@@ -81,7 +92,7 @@ export class Wires {
       if (state === "over") return;
       settle();
       const error = ConnectError.from(thrown, Code.Internal);
-      wire.send(firstPacket(refusalOf(error)));
+      wire.send(firstPacket(codec, refusalOf(error)));
       wire.close();
     };
     const late = (): void => refuse(new ConnectError("no hello came in time", Code.DeadlineExceeded));
@@ -91,11 +102,12 @@ export class Wires {
       if (state === "greeting") refuse(protocolFault("nothing may be said before the welcome"));
       else if (state === "silent") {
         state = "greeting";
+        codec = codecOfHello(packet);
         timer.cancel(); // the sign-in has a limit of its own
         this.#greet(packet, source).then((guest) => {
           if (state === "over") return;
           settle();
-          this.#welcome(wire, guest);
+          this.#welcome(wire, guest, codec);
         }, refuse);
       }
     });
@@ -146,12 +158,15 @@ export class Wires {
   }
 
   /** Lets the wire in. From here on nothing keeps what belongs to its greeting. */
-  #welcome(wire: Wire, guest: WireGuest): void {
+  #welcome(wire: Wire, guest: WireGuest, first: Codec): void {
     const { clock, log, random, serverHeader, users, connections } = this.#parts;
     const { codec, idleMs, key } = guest;
     const nowMs = Math.floor(clock.now());
     wire.send(
-      firstPacket(welcomeMessage({ server: serverHeader, nowMs, caller: guest.tag, idleMs: streamIdleMs })),
+      firstPacket(
+        first,
+        welcomeMessage({ server: serverHeader, nowMs, caller: guest.tag, idleMs: streamIdleMs }),
+      ),
     );
     const end = new ServerEnd({ wire, codec, clock, log, idleMs: streamIdleMs, otherIdleMs: idleMs });
     wire.onPacket((packet) => end.receive(packet));

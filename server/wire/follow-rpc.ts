@@ -16,8 +16,8 @@ import {
 import type { Clock } from "../../runtime/base/clock.ts";
 import type { Random } from "../../runtime/base/random.ts";
 import { onAbort } from "../../runtime/base/signals.ts";
-import { jsonCodec } from "../../runtime/codec/json.ts";
-import { readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
+import type { Codec } from "../../runtime/codec/codec.ts";
+import { codecOfHello, readHello, welcomeMessage } from "../../runtime/wire/handshake.ts";
 import { toLinkError } from "../../runtime/wire/link-error.ts";
 import { writePacket } from "../../runtime/wire/packet.ts";
 import { endMessage } from "../../runtime/wire/server-end.ts";
@@ -74,6 +74,7 @@ export class FollowServing {
   }
 
   async #serve(request: Uint8Array, origin: WireOrigin, sink: PacketSink, place: Place): Promise<void> {
+    const first = codecOfHello(request);
     let follow: Follow;
     let guest: WireGuest;
     try {
@@ -82,16 +83,17 @@ export class FollowServing {
       guest = await greet(hello, origin, this.#parts.greeting);
     } catch (error) {
       if (place.gone) return;
-      sink.write(packed([endMessage({ error: toLinkError(ConnectError.from(error)) })]));
+      sink.write(packed(first, [endMessage({ error: toLinkError(ConnectError.from(error)) })]));
       sink.end();
       return;
     }
-    if (!place.gone) await this.#run(follow, guest, origin, sink, place);
+    if (!place.gone) await this.#run(follow, guest, first, origin, sink, place);
   }
 
   async #run(
     follow: Follow,
     guest: WireGuest,
+    first: Codec,
     origin: WireOrigin,
     sink: PacketSink,
     place: Place,
@@ -112,10 +114,10 @@ export class FollowServing {
     });
     let opened: OpenedStream;
     try {
-      opened = await parts.open({ guest, follow, header: origin.header, codec: jsonCodec, stop: run.stop });
+      opened = await parts.open({ guest, follow, header: origin.header, codec: first, stop: run.stop });
     } catch (error) {
       if (run.over) return;
-      sink.write(packed([welcome, failureOf(stream, ConnectError.from(error))]));
+      sink.write(packed(first, [welcome, failureOf(stream, ConnectError.from(error))]));
       sink.end();
       run.gone();
       return;
@@ -124,7 +126,7 @@ export class FollowServing {
       opened.close();
       return;
     }
-    sink.write(packed([welcome, ...openingMessages(stream, opened.source)]));
+    sink.write(packed(first, [welcome, ...openingMessages(stream, opened.source)]));
     run.open(opened);
   }
 }
@@ -212,6 +214,6 @@ function onlyFollow(
   return follow;
 }
 
-function packed(messages: readonly ServerMessage[]): Uint8Array {
-  return writePacket(jsonCodec, ServerMessageSchema, messages);
+function packed(codec: Codec, messages: readonly ServerMessage[]): Uint8Array {
+  return writePacket(codec, ServerMessageSchema, messages);
 }

@@ -72,11 +72,12 @@ export function followPacket(asked: RawAsked = {}): Uint8Array {
     method = "test.v1.TallyService.Follow",
     count = 0n,
   } = asked;
+  const packedBy = codecNamed(codec) ?? jsonCodec;
   const hello = readPacket(
-    jsonCodec,
+    packedBy,
     ClientMessageSchema,
     helloPacket({
-      codec,
+      codec: packedBy,
       link: "l".repeat(16),
       slot: "stream1",
       generation: 1,

@@ -12,7 +12,9 @@ import {
   StampSchema,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { jsonCodec } from "../../runtime/codec/json.ts";
+import { msgpackCodec } from "../../runtime/codec/msgpack.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
+import { codecOfHello } from "../../runtime/wire/handshake.ts";
 import { fromLinkError } from "../../runtime/wire/link-error.ts";
 import { memoryPair } from "../../runtime/wire/memory.ts";
 import { payloadOf, readPacket, writePacket } from "../../runtime/wire/packet.ts";
@@ -26,7 +28,7 @@ import { tallyHandlers } from "../support/tally-server.ts";
 const linkId = "link-0123456789abcdef";
 const otherId = "other-0123456789abcdef";
 
-/** The client's end of a wire, by hand: in JSON, which is text to read. */
+/** The client's end of a wire, by hand: in JSON, which is text to read; bytes that are none may be answered in msgpack. */
 class RawClient {
   readonly wire: Wire;
   readonly got: ServerMessage["kind"][] = [];
@@ -36,7 +38,8 @@ class RawClient {
     const [mine, theirs] = memoryPair();
     this.wire = mine;
     mine.onPacket((packet) => {
-      for (const { kind } of readPacket(jsonCodec, ServerMessageSchema, packet)) this.got.push(kind);
+      for (const { kind } of readPacket(codecOfHello(packet), ServerMessageSchema, packet))
+        this.got.push(kind);
     });
     mine.onClose(() => {
       this.closed = true;
@@ -201,6 +204,38 @@ describe("before the welcome", () => {
 });
 
 describe("the greeting", () => {
+  it.each([jsonCodec, msgpackCodec])("answers hello in its own codec: $name", async (codec) => {
+    for (const [version, answer] of [
+      [1, "welcome"],
+      [2, "end"],
+    ] as const) {
+      const [mine, theirs] = memoryPair();
+      const got: (string | undefined)[] = [];
+      mine.onPacket((packet) => {
+        for (const { kind } of readPacket(codec, ServerMessageSchema, packet)) got.push(kind.case);
+      });
+      server.accept(theirs, {});
+      const hello = { version, codec: codec.name, link: linkId, slot: answer, generation: 1 };
+      const kind = { case: "hello" as const, value: create(HelloSchema, hello) };
+      mine.send(writePacket(codec, ClientMessageSchema, [create(ClientMessageSchema, { kind })]));
+      await rest();
+      expect(got).toEqual([answer]);
+      mine.close();
+    }
+  });
+
+  it("refuses a wire without hello in the codec that it is known to read", async () => {
+    const [mine, theirs] = memoryPair();
+    const got: ServerMessage["kind"][] = [];
+    mine.onPacket((packet) => {
+      for (const { kind } of readPacket(msgpackCodec, ServerMessageSchema, packet)) got.push(kind);
+    });
+    server.accept(theirs, { codec: msgpackCodec });
+    await clock.advance(5_000);
+    await rest();
+    expect(got.map((kind) => kind.case)).toEqual(["end"]);
+  });
+
   it("answers hello with the server's version, time, idle time and the caller's tag", async () => {
     const client = await open();
     expect(client.got).toMatchObject(

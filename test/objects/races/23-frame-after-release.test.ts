@@ -53,7 +53,7 @@ async function written(
         made.receive(packet);
         return;
       }
-      wire.send(firstPacket(welcomeMessage({ server: "1", nowMs: 1, caller: "", idleMs: 45_000 })));
+      wire.send(firstPacket(codec, welcomeMessage({ server: "1", nowMs: 1, caller: "", idleMs: 45_000 })));
       made = new ServerEnd({ wire, codec, clock, idleMs: 45_000, otherIdleMs: 45_000 });
       const note =
         (kind: string) =>

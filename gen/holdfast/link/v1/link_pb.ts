@@ -3,8 +3,8 @@
 //
 // A *wire* carries packets, whole and in order, both ways: a WebSocket, a Connect duplex stream, a MessagePort, a
 // pair in memory. A packet is a list of messages, packed by the codec that hello names: all that one end said in
-// one turn of its event loop. The first packet each way is always JSON, so that an end that knows neither codec
-// nor version can still say so. `Follow` is a wire with one way: its request is one packet (hello and follow).
+// one turn of its event loop. The client's first packet is in either codec, which its first byte tells, and
+// the server's first is in the same. `Follow` is a wire with one way: its request is one packet (hello and follow).
 //
 // The client is the end that opens the wire; it holds and calls. The server is the end that accepts it.
 //
