@@ -3,9 +3,6 @@
  * of bytes apart, as with TCP; either end may break it.
  */
 
-/** Bytes that may lie between the two ends before the server has to wait for its reader. */
-const windowBytes = 65_536;
-
 export interface BodyPipe {
   /** What the client reads. */
   readonly body: AsyncIterable<Uint8Array>;
@@ -23,8 +20,11 @@ export interface BodyPipe {
   release(): void;
 }
 
-/** @param left - the client's loop has ended before the body did. */
-export function bodyPipe(left: () => void): BodyPipe {
+/**
+ * @param windowBytes - bytes that may lie between the two ends before the server has to wait for its reader.
+ * @param left - the client's loop has ended before the body did.
+ */
+export function bodyPipe(windowBytes: number, left: () => void): BodyPipe {
   const chunks: Uint8Array[] = [];
   let ending: { readonly error: unknown } | "whole" | undefined;
   let openBytes = 0;

@@ -27,6 +27,7 @@ interface Settle {
 }
 
 const latencyMsDefault = 1;
+const windowBytesDefault = 65_536;
 
 export class Exchange {
   readonly answer: Promise<Answer>;
@@ -179,16 +180,16 @@ export class Exchange {
 
   /** The answer's parts go back one after the other. */
   async #answerWith({ status, header, body, trailer }: ServedAnswer, connection: Connection): Promise<void> {
-    const { latencyMs } = this;
+    const { latencyMs, fate } = this;
     const { process } = this.#parts;
-    const pipe = bodyPipe(() => this.#leaveEarly(new Error("the body was left")));
+    const pipe = bodyPipe(fate.windowBytes ?? windowBytesDefault, () => this.#leaveEarly(new Error("the body was left")));
     if (this.#over) pipe.release();
     this.#pipe = pipe;
     connection.carry(latencyMs, () => this.#heard(status, header, trailer, pipe));
     let chunkCount = 0;
     try {
       for await (const chunk of body ?? all([])) {
-        if (chunkCount === this.fate.cutAfterChunks) {
+        if (chunkCount === fate.cutAfterChunks) {
           connection.carry(latencyMs, () => connection.end("cut in the answer"));
           return;
         }

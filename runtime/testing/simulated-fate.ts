@@ -36,6 +36,8 @@ export interface Fate {
   readonly answer?: "lost" | "cut" | ForeignAnswer;
   /** The connection ends after so many chunks of the answer's body, 0 or more; in the middle of a packet. */
   readonly cutAfterChunks?: number;
+  /** Bytes of the answer's body, above 0, that may wait for the client before the server has to. Default 65,536. */
+  readonly windowBytes?: number;
   /** A WebSocket is half-open after so many packets from either side: nothing arrives, and nobody says so. */
   readonly silentAfterChunks?: number;
   /**

@@ -14,6 +14,7 @@ import {
   drawHoldOps,
   drawHolds,
   drawOps,
+  drawRush,
   type HoldPlan,
   type Op,
   type OpKind,
@@ -65,6 +66,10 @@ export interface Plan {
   readonly startFailRate: number;
   /** Ms that an activation takes at most. */
   readonly startMsMost: number;
+  /** Ms that the end of an activation takes at most. */
+  readonly endMsMost: number;
+  /** Bytes of a stream over HTTP that may wait for its reader; undefined: as many as a network has room for. */
+  readonly windowBytes: number | undefined;
   /** Whether clients give signs of life. */
   readonly beats: boolean;
   /** Ms for which a sign-in counts; undefined: for ever. */
@@ -96,6 +101,9 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
   };
   const incidents = withinOneAccount(drawIncidents(random.fork("incidents"), shape), clients);
   const rest = random.fork("rest");
+  const windows = random.fork("window");
+  const windowBytes = windows.pick([undefined, undefined, 100]);
+  const rushes = windowBytes !== undefined && hostCount === 1 && windows.chance(0.3);
   const some = (chance: number, value: number): number => (rest.chance(chance) ? value : 0);
   return {
     seed,
@@ -106,6 +114,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     ops: [
       ...drawOps(random.fork("ops"), workload),
       ...drawCrowd(random.fork("crowd"), workload, incidents),
+      ...(rushes ? drawRush(windows, workload) : []),
       ...drawHoldOps(random.fork("held"), holding.holds, durationMs),
     ],
     rates: drawRates(random.fork("rates"), shape),
@@ -115,6 +124,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     diskMsMost: rest.pick([1, 20, 500]),
     beats: hostCount === 1 && random.fork("beats").chance(0.25),
     signInMs: random.fork("sign-ins").pick([undefined, undefined, 15_000, 70_000, 300_000]),
+    windowBytes,
     readMsMost: random.fork("reads").pick([0, 0, 50]),
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),
@@ -128,13 +138,14 @@ function drawHolding(
   random: SeededRandom,
   workload: WorkloadShape,
   hostCount: number,
-): Pick<Plan, "holds" | "startFailRate" | "startMsMost" | "nobodyWrites"> {
+): Pick<Plan, "holds" | "startFailRate" | "startMsMost" | "endMsMost" | "nobodyWrites"> {
   const holds = hostCount === 1 && random.chance(0.35) ? drawHolds(random, workload) : [];
   return {
     holds,
     startFailRate: random.chance(0.4) ? 0.2 : 0,
     startMsMost: random.pick([0, 30, 3_000]),
     nobodyWrites: random.chance(0.7),
+    endMsMost: random.fork("ends").pick([0, 0, 400]),
   };
 }
 

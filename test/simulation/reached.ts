@@ -31,7 +31,11 @@ export const marksToReach = [
   "a budget that ended",
   "a command over a wire",
   "a command over a wire and over HTTP",
+  "a commit of which nobody heard, durable",
+  "a commit of which nobody heard, not durable",
   "a stream over a shared WebSocket",
+  "a reader who was told of lost items",
+  "a reader whose numbering began anew",
   "a wire cut in the middle of a packet",
   "a half-open wire",
   "a refused WebSocket",
@@ -66,7 +70,12 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
         reached.add("a command run on two servers at once");
       running.set(event.callId, event.server);
     } else if (event.kind === "merged") reached.add("a command that was merged");
-    else if (event.kind === "network") {
+    else if (event.kind === "doubt") {
+      reached.add(`a commit of which nobody heard, ${event.durable ? "durable" : "not durable"}`);
+    } else if (event.kind === "gap") {
+      const knowsCount = event.count !== undefined;
+      reached.add(knowsCount ? "a reader who was told of lost items" : "a reader whose numbering began anew");
+    } else if (event.kind === "network") {
       const { kind, request, header, text, where } = event.event;
       const call = request?.header.get("holdfast-call")?.slice(1, 23) ?? "";
       const mark = header?.get("holdfast-settled") ?? "";

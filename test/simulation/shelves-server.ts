@@ -31,6 +31,8 @@ export interface StartFate {
   readonly fail: "transient" | "broken" | undefined;
   /** It fails by itself so many ms after its start; undefined: it does not. */
   readonly failsAfterMs: number | undefined;
+  /** Its end takes so long. */
+  readonly endMs: number;
 }
 
 export interface ShelvesParts {
@@ -80,8 +82,11 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
     madeCount += 1;
     const made = new Activation(object, `${process.name} ${object} #${madeCount}`, history);
     history.add({ kind: "made", object, activation: made.name, server: process.name });
-    self.onEnd(() => history.add({ kind: "unmade", activation: made.name }));
-    const { takesMs, fail, failsAfterMs } = parts.startOf();
+    const { takesMs, fail, failsAfterMs, endMs } = parts.startOf();
+    self.onEnd(async () => {
+      if (endMs > 0) await sleep(clock, endMs);
+      history.add({ kind: "unmade", activation: made.name });
+    });
     if (takesMs > 0) await sleep(clock, takesMs, self.signal);
     if (fail === "transient") throw new ConnectError("not now", Code.Unavailable);
     if (fail === "broken") throw new ConnectError("cannot be", Code.FailedPrecondition);

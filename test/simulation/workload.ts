@@ -106,6 +106,26 @@ export function drawCrowd(
   }));
 }
 
+const rushOpId = 15_000;
+
+/** A reader so slow that its topic moves on without it, while a list grows fast. */
+export function drawRush(random: SeededRandom, { clientCount, durationMs }: WorkloadShape): Op[] {
+  const begunMs = random.int(durationMs);
+  const rest = { outbox: "none", merge: false, list: "rush", refuse: 0 } as const;
+  const thinkMs = 500 + random.int(1_000);
+  const reader = { id: rushOpId, atMs: begunMs, client: random.int(clientCount), budgetMs: 30_000 };
+  const appends = Array.from({ length: 25 + random.int(25) }, (_, number): Op => {
+    const atMs = begunMs + random.int(10_000);
+    const client = random.int(clientCount);
+    const id = rushOpId + 1 + number;
+    return {
+      ...{ id, kind: "append", key: `rush-${number}`, atMs, client, thinkMs: 0 },
+      ...{ budgetMs: 20_000, abortAfterMs: undefined, ...rest },
+    };
+  });
+  return [{ ...reader, kind: "follow", key: "rush", thinkMs, abortAfterMs: undefined, ...rest }, ...appends];
+}
+
 /** What is held in one run: from when, by whom, and for how long. */
 export interface HoldPlan {
   readonly id: number;

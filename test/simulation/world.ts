@@ -92,9 +92,11 @@ export class World {
 
   /** A memory store's own gap: a first try that tells its age alone must not be late where calls may be forgotten. */
   #fateOf(request: Parameters<typeof drawFate>[1]): ReturnType<typeof drawFate> {
-    const fate = drawFate(this.plan.seed, request, this.plan.rates);
+    const { seed, rates, store, windowBytes } = this.plan;
+    const fate = drawFate(seed, request, rates);
+    if (request.url.endsWith("/Follow") && windowBytes !== undefined) return { ...fate, windowBytes };
     const { twinMs, ...rest } = fate;
-    if (twinMs === undefined || this.plan.store === "durable") return fate;
+    if (twinMs === undefined || store === "durable") return fate;
     const call = request.header.get("holdfast-call") ?? "";
     return /;t=1;a=\d+$/.test(call) ? rest : fate;
   }
@@ -136,6 +138,7 @@ export class World {
     });
     const failures = random.fork("handlers");
     const starts = random.fork("starts");
+    const ends = random.fork("ends");
     const startOf = (): StartFate => {
       const takesMs = starts.int(plan.startMsMost + 1);
       const fail = starts.pick(["transient", "transient", "broken"] as const);
@@ -145,6 +148,7 @@ export class World {
         takesMs,
         fail: fails() ? fail : undefined,
         failsAfterMs: fails() ? failsAfterMs : undefined,
+        endMs: ends.int(plan.endMsMost + 1),
       };
     };
     return Array.from({ length: plan.hostCount }, (_, number) =>

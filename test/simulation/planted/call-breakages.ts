@@ -17,6 +17,12 @@ export const lanes: readonly Breakage[] = [
     where: all(rate("requestLost", 0.05), ops(10, "append", "whisper", "pay")),
   },
   {
+    name: "a lane is settled one too far",
+    file: "runtime/call/lane.ts",
+    from: "    return this.#settled;",
+    to: "    return this.#settled + 1;",
+  },
+  {
     name: "a lane's number is taken twice",
     file: "runtime/call/stamp.ts",
     from: "    this.#seq ??= this.#options.lane.next();\n    return this.#seq;",

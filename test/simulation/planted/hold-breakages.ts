@@ -43,9 +43,9 @@ export const objects: readonly Breakage[] = [
   {
     name: "an object begins before the one before it has ended",
     file: "runtime/hold/object.ts",
-    from: "    if (before === undefined) this.#on",
-    to: "    if (before !== null) this.#on",
-    where: held,
+    from: "    await this.#teardown;\n    // It may",
+    to: "    // It may",
+    where: all(held, ({ endMsMost }) => endMsMost > 0),
   },
   {
     name: "an object that nobody holds lives on",
@@ -53,6 +53,27 @@ export const objects: readonly Breakage[] = [
     from: "    if (!this.#holders.delete(holder) || this.#holders.size > 0 || this.served.lifelong) return;",
     to: "    if (!this.#holders.delete(holder) || this.#holders.size >= 0 || this.served.lifelong) return;",
     where: held,
+  },
+  {
+    name: "what is unchanged is said whatever the variant",
+    file: "runtime/hold/provided-hold.ts",
+    from: "have === undefined || have.variant !== binding.variant.name",
+    to: "have === undefined",
+    where: all(held, ({ nobodyWrites }) => !nobodyWrites, incident("person")),
+  },
+  {
+    name: "the newest of what waits for a slow reader is lost",
+    file: "runtime/hold/slow-frames.ts",
+    from: "    else waiting.set(member, change);",
+    to: "",
+    where: held,
+  },
+  {
+    name: "what a wire brought counts after it is gone",
+    file: "runtime/hold/wire-holds.ts",
+    from: "    for (const object of objects) if (object.held === this) object.dropped(cause);\n    for (const object of this.#objects.values()) object.held = undefined;",
+    to: "    for (const object of this.#objects.values()) object.held = undefined;",
+    where: all(held, incident("cut", "block", "crash")),
   },
   {
     name: "a value overtakes one that waits for a slow reader",

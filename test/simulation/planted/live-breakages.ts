@@ -1,6 +1,6 @@
 /** Breakages of streams and topics. */
 import type { Breakage } from "./breakage.ts";
-import { all, incident, ops, busyList, slowReaders } from "./worlds.ts";
+import { all, busyList, incident, ops, rush, slowReaders } from "./worlds.ts";
 
 const followed = ops(2, "follow");
 
@@ -58,15 +58,15 @@ export const streams: readonly Breakage[] = [
     name: "who lags is not ended",
     file: "server/topic/follower.ts",
     from: '    if (this.#seq + 1 < topic.firstSeq || this.#isFull()) return "lagged";',
-    to: '    if (this.#isFull() && topic.roomCount > 1_000) return "lagged";',
-    where: all(slowReaders, busyList),
+    to: '    if (this.#seq + 1 < topic.firstSeq || this.#isFull()) return "nothing";',
+    where: rush,
   },
   {
     name: "a stream that ended is not opened again",
     file: "runtime/stream/intake.ts",
     from: '  return again || lagged ? { kind: "again", afterMs } : { kind: "over", cause: undefined };',
     to: '  return again && !lagged ? { kind: "again", afterMs } : { kind: "over", cause: undefined };',
-    where: followed,
+    where: rush,
   },
   {
     name: "a silent stream is not given up",
@@ -81,5 +81,19 @@ export const streams: readonly Breakage[] = [
     from: "    return this.#lastByteAt + idleMs - clock.monotonic();",
     to: "    return this.#lastByteAt + idleMs / 8 - clock.monotonic();",
     where: all(followed, (plan) => plan.beats && plan.signInMs === undefined),
+  },
+  {
+    name: "a session is gone by the wall clock",
+    file: "server/session/sessions.ts",
+    from: "    return this.#upTime?.at(this.#parts.clock.monotonic()) ?? 0;",
+    to: "    return this.#parts.clock.now();",
+    where: all(({ beats }) => beats, incident("jumpServer")),
+  },
+  {
+    name: "the time in which a server stood still counts for sessions",
+    file: "server/session/up-time.ts",
+    from: "    return this.#countedMs + Math.min(monotonicMs - this.#tickedAtMs, this.#tickMs);",
+    to: "    return this.#countedMs + monotonicMs - this.#tickedAtMs;",
+    where: all(({ beats }) => beats, incident("pauseServer")),
   },
 ];

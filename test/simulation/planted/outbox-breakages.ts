@@ -77,4 +77,18 @@ export const outbox: readonly Breakage[] = [
     to: "      return true;\n    }\n    departures.made",
     where: all(failingFolder, late, incident("block", "crash", "pauseServer")),
   },
+  {
+    name: "an entry's age is the wall clock's alone",
+    file: "runtime/outbox/age.ts",
+    from: "  if (madeAt !== undefined) return",
+    to: "  if (madeAt === -1) return",
+    where: all(late, incident("jumpClient")),
+  },
+  {
+    name: "an entry goes in the name of whoever is signed in",
+    file: "runtime/call/stamp.ts",
+    from: "    if (this.ownerless) return nobodys;\n    if (this.#tag === undefined || this.#person === this.#signIn) return this.#tag;",
+    to: "    if (this.#tag !== nobodys) return undefined;",
+    where: all(late, incident("person")),
+  },
 ];

@@ -58,6 +58,12 @@ export const journal: readonly Breakage[] = [
     where: all(rate("requestLate", 0.06), ops(8, "append", "whisper")),
   },
   {
+    name: "no two requests are the same",
+    file: "server/journal/fingerprint.ts",
+    from: "  return Buffer.compare(a.fingerprint.print, b.fingerprint.print) === 0",
+    to: "  return a.fingerprint === b.fingerprint",
+  },
+  {
     name: "an unknown run is always run again",
     file: "server/journal/once-call.ts",
     from: "    return this.attempt.rerun === true;",

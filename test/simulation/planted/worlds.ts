@@ -55,6 +55,9 @@ export const busyList: World = ({ ops: its }) =>
   its.filter(({ kind, list }) => kind === "append" && list === "list0").length > 16 &&
   its.some(({ kind, list }) => kind === "follow" && list === "list0");
 
+/** A reader so slow that it lags. */
+export const rush: World = ({ ops: its }) => its.some(({ key }) => key === "rush");
+
 /** Streams whose loops take their time. */
 export const slowReaders: World = ({ ops: its }) =>
   its.filter(({ kind, thinkMs }) => kind === "follow" && thinkMs > 300).length > 1;
