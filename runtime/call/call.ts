@@ -5,8 +5,6 @@
  * Source: design "Calls".
  */
 import {
-  clone,
-  create,
   type DescMessage,
   fromBinary,
   type MessageInitShape,
@@ -20,6 +18,7 @@ import { ConnectionFault } from "../base/connection-fault.ts";
 import { type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import type { Progress } from "../base/errors.ts";
+import { snapshot } from "../base/snapshot.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { faultWaitMs } from "./backoff.ts";
 import type { BegunCall } from "./begun-call.ts";
@@ -127,7 +126,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.#goneMs = begun === undefined ? 0 : env.clock.monotonic() - begun.startedAt;
     this.#deadline = deadlineAfter(env.clock, this.#budgetMs - this.#goneMs);
     // A program that changes its message after the call must not change what a later try sends.
-    this.request = clone(definition.method.input, create(definition.method.input, request));
+    this.request = snapshot(definition.method.input, request);
   }
 
   async run(enter: () => Promise<Keep | undefined>): Promise<MessageShape<O>> {

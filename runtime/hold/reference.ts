@@ -10,7 +10,7 @@
  *
  * Source: design "Held objects".
  */
-import { clone, create, type Message } from "@bufbuild/protobuf";
+import type { Message } from "@bufbuild/protobuf";
 import { Code, type ConnectError } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
 import type { Clock, Timer } from "../base/clock.ts";
@@ -21,6 +21,7 @@ import { HoldfastError } from "../base/errors.ts";
 import { liveError } from "../base/live-reasons.ts";
 import type { ReferenceState } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
+import { snapshot } from "../base/snapshot.ts";
 import { newId } from "../call/call-id.ts";
 import { assertKeyFits, hasOutbox } from "../call/keep.ts";
 import type { Change } from "../delta/operation.ts";
@@ -140,7 +141,7 @@ export class ReferenceCore implements Holder, MemberOwner {
     const refusal = this.#refusal(member);
     if (refusal !== undefined) throw refusal;
     // A program that changes its message after the call must not change what is sent later.
-    const request = clone(input, create(input, init as Message));
+    const request = snapshot(input, init as Message);
     const post = this.#holding?.post;
     if (hasOutbox(definition) && post !== undefined) {
       const its = { ...options, timeoutMs: budgetMs };

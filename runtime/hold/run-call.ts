@@ -6,7 +6,7 @@
  *
  * Source: design "Held objects", "Server: What a user writes".
  */
-import { clone, create, type DescMessage, type Message } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import { callKeepMs, handlerMostMs } from "../base/constants.ts";
@@ -15,6 +15,7 @@ import { isHandlerRefusal } from "../base/handler-refusal.ts";
 import type { Caller, CommandContext, HandlerContext } from "../base/handlers.ts";
 import type { Log } from "../base/log.ts";
 import { onAbort } from "../base/signals.ts";
+import { snapshot } from "../base/snapshot.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
 import type { MemberHandler } from "./implementation.ts";
 
@@ -218,7 +219,7 @@ function noTransaction(): Promise<never> {
 
 /** A reply of its own: what a handler goes on to change is not the caller's. */
 function replyOf(output: DescMessage, reply: unknown): Message {
-  return clone(output, create(output, (reply ?? {}) as Message));
+  return snapshot(output, (reply ?? {}) as Message);
 }
 
 function errorOfThrow(thrown: unknown, call: ObjectCall, log: Log): ConnectError {

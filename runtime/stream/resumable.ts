@@ -6,16 +6,11 @@
  *
  * Source: design "Streams: The client".
  */
-import {
-  clone,
-  create,
-  type DescMessage,
-  type MessageInitShape,
-  type MessageShape,
-} from "@bufbuild/protobuf";
+import { type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import type { StreamDefinition } from "../base/definition.ts";
 import { asyncDispose } from "../base/dispose.ts";
 import { onAbort } from "../base/signals.ts";
+import { snapshot } from "../base/snapshot.ts";
 import type { Gap, GapMode, ResumableStream, StreamOptions, StreamState } from "../base/streams.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import { callerAborted, errorOfStop } from "../call/call-error.ts";
@@ -75,7 +70,7 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
     const followed: Followed<I, O> = {
       definition,
       // A program that changes its message later must not change what a resume asks for.
-      request: clone(method.input, create(method.input, request)),
+      request: snapshot(method.input, request),
       headers: programHeaders(options.headers, env.server),
       contextValues: options.contextValues,
       onHeader: options.onHeader,
