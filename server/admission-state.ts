@@ -14,10 +14,18 @@ export type AdmissionLimits = Pick<
 
 const nobody: readonly never[] = [];
 
+/** How many requests of a caller run. */
+interface Running {
+  readonly caller: string;
+  count: number;
+}
+
 /** `T` is what the caller of this class knows a request by. */
 export class AdmissionState<T> {
   readonly #limits: AdmissionLimits;
-  readonly #running = new Map<string, number>();
+  readonly #running = new Map<string, Running>();
+  /** Who ran last keeps its count: calls come in rows of one caller, and each would make and drop it anew. */
+  #last: Running | undefined;
   /** Requests that wait, by caller; the callers in the order of their next turn. */
   readonly #queues = new Map<string, Set<T>>();
   #runningCount = 0;
@@ -59,10 +67,10 @@ export class AdmissionState<T> {
 
   /** A request that ran is over; gives those that run now. */
   leave(caller: string): readonly T[] {
-    const count = this.#running.get(caller) ?? 0;
-    if (count === 0) return nobody;
-    if (count === 1) this.#running.delete(caller);
-    else this.#running.set(caller, count - 1);
+    const running = this.#of(caller);
+    if (running === undefined || running.count === 0) return nobody;
+    running.count -= 1;
+    if (running.count === 0 && running !== this.#last) this.#running.delete(caller);
     this.#runningCount -= 1;
     return this.#queues.size === 0 ? nobody : this.#next();
   }
@@ -104,11 +112,25 @@ export class AdmissionState<T> {
 
   #hasRoom(caller: string): boolean {
     const { runningPerCallerMost, runningMost } = this.#limits;
-    return this.#runningCount < runningMost && (this.#running.get(caller) ?? 0) < runningPerCallerMost;
+    return this.#runningCount < runningMost && (this.#of(caller)?.count ?? 0) < runningPerCallerMost;
   }
 
   #run(caller: string): void {
-    this.#running.set(caller, (this.#running.get(caller) ?? 0) + 1);
+    let running = this.#of(caller);
+    if (running === undefined) {
+      running = { caller, count: 0 };
+      this.#running.set(caller, running);
+    }
+    running.count += 1;
     this.#runningCount += 1;
+    const last = this.#last;
+    if (last === running) return;
+    this.#last = running;
+    if (last?.count === 0) this.#running.delete(last.caller);
+  }
+
+  #of(caller: string): Running | undefined {
+    const last = this.#last;
+    return last?.caller === caller ? last : this.#running.get(caller);
   }
 }

@@ -93,19 +93,21 @@ function pass(row: Row, newSeq: number, settled: number): readonly string[] {
   const from = row.watermark + 1;
   row.watermark = Math.max(row.watermark, settled);
   if (row.watermark < from && newSeq >= from) return nothing;
-  const numbers = [newSeq];
+  const keys: string[] = [];
+  take(row, newSeq, keys);
   // A client may claim any number, so the shorter way of the two bounds the work.
   if (row.watermark - from < row.waiting.size) {
-    for (let seq = from; seq <= row.watermark; seq += 1) numbers.push(seq);
+    for (let seq = from; seq <= row.watermark; seq += 1) take(row, seq, keys);
   } else {
-    numbers.push(...row.waiting.keys());
-  }
-  const keys: string[] = [];
-  for (const seq of numbers) {
-    const key = seq <= row.watermark ? row.waiting.get(seq) : undefined;
-    if (key === undefined) continue;
-    row.waiting.delete(seq);
-    keys.push(key);
+    for (const seq of row.waiting.keys()) take(row, seq, keys);
   }
   return keys;
+}
+
+/** Takes a call out of its row if the watermark has passed it. */
+function take(row: Row, seq: number, keys: string[]): void {
+  const key = seq <= row.watermark ? row.waiting.get(seq) : undefined;
+  if (key === undefined) return;
+  row.waiting.delete(seq);
+  keys.push(key);
 }
