@@ -133,6 +133,7 @@ export class Client {
     if (process === undefined || link === undefined || process === this.#leaving) return;
     this.#leaving = process;
     const { history } = this.#parts;
+    history.add({ kind: "leaves", client: process.name });
     this.holder = undefined;
     this.#wanted = false;
     const end = (): void => {

@@ -54,6 +54,8 @@ export type HistoryFact =
   /** Its commit has failed for who waited for it, and may be durable for all that is said. */
   | { readonly kind: "doubt"; readonly effect: Effect; readonly durable: boolean }
   | { readonly kind: "settled"; readonly client: string; readonly callId: string; readonly outcome: string }
+  /** A program has closed its link, and ends when that is over. */
+  | { readonly kind: "leaves"; readonly client: string }
   | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
   | { readonly kind: "network"; readonly event: NetworkEvent }
   | { readonly kind: "opened"; readonly stream: string; readonly list: string }
@@ -175,6 +177,8 @@ function factText(fact: HistoryFact): string {
       return `nobody hears that ${fact.effect.key} is ${fact.durable ? "" : "not "}durable`;
     case "settled":
       return `${fact.client} settled ${fact.callId.slice(0, 8)}: ${fact.outcome}`;
+    case "leaves":
+      return `${fact.client} closes its link`;
     case "state":
       return `${fact.client} ${fact.from} -> ${fact.to}`;
     case "network":

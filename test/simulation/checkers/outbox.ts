@@ -107,22 +107,12 @@ function ages(end: WorldEnd, folder: number | undefined): boolean {
   );
 }
 
-/** What a program asks of a link that it has closed is refused. */
-function isLeaving({ plan, history }: WorldEnd, number: number, client: string, at: number): boolean {
-  const begunAt = history.events.find((event) =>
-    event.kind === "network" ? event.event.where === client : "client" in event && event.client === client,
-  )?.at;
-  return plan.incidents.some(
-    (one) =>
-      one.kind === "leave" && one.client === number && one.atMs <= at && one.atMs >= (begunAt ?? Infinity),
-  );
-}
-
 /** What is kept before it is sent is sent although its program is killed. */
 function gone(end: WorldEnd): readonly string[] {
   const { incidents, folderFailRate, store } = end.plan;
   if (store !== "durable" || folderFailRate > 0 || isSetBack(end.plan)) return [];
   const begun = new Set(end.history.of("started").map(({ key }) => key));
+  const leaving = new Map(end.history.of("leaves").map(({ client, at }) => [client, at]));
   return operations(end).flatMap(({ invoked: { op, at, client }, ended }) => {
     if (
       op.outbox !== "early" ||
@@ -141,7 +131,8 @@ function gone(end: WorldEnd): readonly string[] {
         one.atMs + one.forMs >= at,
     );
     const kill = incidents.find((one) => one.kind === "kill" && one.client === op.client && one.atMs >= at);
-    if (isLeaving(end, op.client, client, at)) return [];
+    // What a program asks of a link that it has closed is refused.
+    if ((leaving.get(client) ?? Infinity) <= at) return [];
     return !still && kill !== undefined && kill.atMs > at + writtenMs && !ages(end, folderOf(end, op.client))
       ? [`${op.key} was kept before it was sent, and is gone with its program`]
       : [];
