@@ -67,6 +67,8 @@ class MainWire implements LinkWire {
   #held: { readonly references: References; readonly side: HolderSide } | undefined;
   #unwant: () => void = () => undefined;
   #standing: Standing | undefined;
+  /** All that have not closed: what a server leaves is open until it has answered what is under way on it. */
+  readonly #ends = new Set<ClientEnd>();
   #opening: Promise<Standing> | undefined;
   #wants = 0;
   #calls = 0;
@@ -153,7 +155,7 @@ class MainWire implements LinkWire {
     this.#closed.abort(reasonError("LINK_CLOSED"));
     this.#rest?.cancel();
     this.#held?.references.close();
-    this.#standing?.end.close();
+    for (const end of this.#ends) end.close();
     this.#openers.clear();
   }
 
@@ -286,7 +288,11 @@ class MainWire implements LinkWire {
     this.#standing = standing;
     end.onNow((nowMs) => this.#learn(parts, nowMs));
     end.onLeave((afterMs) => this.#over(standing, undefined, afterMs));
-    end.onClose((cause) => this.#over(standing, cause, 0));
+    this.#ends.add(end);
+    end.onClose((cause) => {
+      this.#ends.delete(end);
+      this.#over(standing, cause, 0);
+    });
     end.take({
       reauthWanted: () => void this.#reauth(end, token),
     });

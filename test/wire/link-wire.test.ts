@@ -285,6 +285,32 @@ describe("calls: auto", () => {
     await world.clock.advance(1_000);
     await closed;
   });
+
+  it("closes with its link also the wire that the server has announced the end of, and never ends", async () => {
+    await world.link.close();
+    let closedCount = 0;
+    const wire = wiresBy(async () => {
+      const [mine, theirs] = memoryPair();
+      server.accept(theirs);
+      const close = (): void => {
+        closedCount += 1;
+        mine.close();
+      };
+      return { ...bound(mine), close };
+    });
+    start({ wire }, {}, { read: stuck });
+    await wired();
+    const slow = world.client.read({}).catch(() => undefined);
+    await world.clock.advance();
+    const drained = server.close({ within: 20_000 });
+    await world.clock.advance(1_500);
+    expect(closedCount).toBe(0);
+    await world.link.close();
+    expect(closedCount).toBe(1);
+    await slow;
+    await world.clock.advance(30_000);
+    await drained;
+  });
 });
 
 describe("calls: http", () => {
