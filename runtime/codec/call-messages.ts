@@ -1,6 +1,4 @@
-import type { DescMessage, Message } from "@bufbuild/protobuf";
 import type { Mark } from "../../gen/holdfast/link/v1/link_pb.ts";
-import type { Plain } from "./codec.ts";
 
 /** What the first try of a call says beside its request; a field of `holdfast.link.v1.Call` or its stamp each. */
 export interface FirstCall {
@@ -23,15 +21,4 @@ export interface Reply {
   readonly repeat: boolean;
   /** Empty: welcome's. */
   readonly caller: string;
-}
-
-/**
- * Link messages that a codec writes with a user's message right in its place, and without making the link message
- * first. A user's message above `bytesMost` is a RangeError; one that does not fit its types a `CodecError`.
- */
-export interface CallMessages {
-  /** A `ClientMessage` with a call. */
-  shapeCall(call: FirstCall, input: DescMessage, request: Message, bytesMost: number): Plain;
-  /** A `ServerMessage` with a result. */
-  shapeReply(its: Reply, output: DescMessage, reply: Message, bytesMost: number): Plain;
 }

@@ -1,5 +1,5 @@
-import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
-import type { CallMessages } from "./call-messages.ts";
+import type { DescMessage, Message, MessageShape, Registry } from "@bufbuild/protobuf";
+import type { FirstCall, Reply } from "./call-messages.ts";
 
 declare const madeByCodec: unique symbol;
 
@@ -9,6 +9,17 @@ declare const madeByCodec: unique symbol;
  */
 export interface Plain {
   readonly [madeByCodec]: true;
+}
+
+/**
+ * Link messages that a codec writes with a user's message right in its place, and without making the link message
+ * first. A user's message above `bytesMost` is a RangeError; one that does not fit its types a `CodecError`.
+ */
+export interface CallMessages {
+  /** A `ClientMessage` with a call. */
+  shapeCall(call: FirstCall, input: DescMessage, request: Message, bytesMost: number): Plain;
+  /** A `ServerMessage` with a result. */
+  shapeReply(its: Reply, output: DescMessage, reply: Message, bytesMost: number): Plain;
 }
 
 /**

@@ -11,9 +11,9 @@ import {
   ServerMessageSchema,
   type Stamp,
 } from "../../gen/holdfast/link/v1/link_pb.ts";
-import type { CallMessages, FirstCall, Reply } from "./call-messages.ts";
+import type { FirstCall, Reply } from "./call-messages.ts";
 import { CodecError, within } from "./codec-error.ts";
-import type { Plain } from "./codec.ts";
+import type { CallMessages, Plain } from "./codec.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
 import { writeDouble } from "./msgpack-scalar.ts";
