@@ -33,9 +33,11 @@ export class Record {
   /**
    * See `Keep.look`: another process may have sent the entry, or somebody on nobody's behalf. One that is gone was sent
    * by whoever has taken it out, and not before it was made.
+   *
+   * @returns false when it is gone, and nothing of it has left here.
    */
-  async look(): Promise<void> {
-    if (this.stamp.maybeSent) return;
+  async look(): Promise<boolean> {
+    if (this.stamp.maybeSent) return true;
     const entry = await this.#shelf.read(this.#entry.name).catch((cause: unknown) => {
       throw cannotWrite(cause, this.stamp.callId);
     });
@@ -43,6 +45,7 @@ export class Record {
     if (entry === undefined)
       this.stamp.adopt({ ...stamp, firstSent: { wallMs: madeAtMs, serverMs: undefined } });
     else if (entry.stamp.firstSent !== undefined) this.stamp.adopt(entry.stamp);
+    return entry !== undefined;
   }
 
   /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */

@@ -123,8 +123,8 @@ export class Seat implements Keep {
     return this.#elsewhere ?? (this.#stop === undefined ? undefined : failure(this.#stop));
   }
 
-  look(): Promise<void> {
-    return this.#record.look();
+  async look(): Promise<void> {
+    await this.#record.look();
   }
 
   sending(tag: string | undefined): Promise<void> {

@@ -35,6 +35,8 @@ export interface Delivery {
 
 export type Delivered =
   | { readonly kind: "left"; readonly ending: Ending }
+  /** Who has taken it out says how it ended; it may have been told that it has not run. */
+  | { readonly kind: "gone" }
   | { readonly kind: "skipped" }
   | { readonly kind: "stays"; readonly error: HoldfastError; readonly pauses: boolean };
 
@@ -47,8 +49,9 @@ export async function deliver(delivery: Delivery, signal: AbortSignal): Promise<
     return { kind: "skipped" };
   }
   const { handlerMostMs, params } = record.entry;
+  const gone = new AbortController();
   const options = {
-    signal,
+    signal: AbortSignal.any([signal, gone.signal]),
     timeoutMs: Math.max(env.timing.budgetMs, (handlerMostMs ?? 0) + tryBeyondHandlerMs),
     ...(params === undefined ? {} : { headers: { [headerNames.params]: params } }),
   };
@@ -62,11 +65,12 @@ export async function deliver(delivery: Delivery, signal: AbortSignal): Promise<
       env,
       definition,
       parcel.request,
-      keepFor(delivery, parcel.raw, signal),
+      keepFor(delivery, parcel.raw, gone, options.signal),
       options,
     );
     return { kind: "left", ending: { kind: "reply", reply: toBinary(parcel.method.output, reply) } };
   } catch (error) {
+    if (gone.signal.aborted) return { kind: "gone" };
     const known =
       error instanceof HoldfastError
         ? error
@@ -111,7 +115,12 @@ function messageOf(input: DescMessage, entry: Entry): MessageShape<DescMessage> 
 }
 
 /** The sender has the turn already; what happens at the end is its business. */
-function keepFor({ env, record }: Delivery, binary: boolean, signal: AbortSignal): Keep {
+function keepFor(
+  { env, record }: Delivery,
+  binary: boolean,
+  gone: AbortController,
+  signal: AbortSignal,
+): Keep {
   return {
     stamp: record.stamp,
     stored: true,
@@ -121,7 +130,8 @@ function keepFor({ env, record }: Delivery, binary: boolean, signal: AbortSignal
       return undefined;
     },
     look: async () => {
-      await record.look();
+      if (!(await record.look())) gone.abort();
+      signal.throwIfAborted();
       if (record.stamp.lacksTime) await untilAborted(env.askTime(), signal);
     },
     sending: (tag) => record.sending(tag),

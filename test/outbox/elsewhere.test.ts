@@ -199,3 +199,25 @@ it("one that another process sends stays sent when a try of this one has not lef
   const tries = http.requests.filter(({ rpc }) => rpc === "Add").map((seen) => positionOf(seen).tries);
   expect(tries.slice(1)).toEqual([2, 2]);
 });
+
+it("one that its own process has taken out unsent is not sent any more by another one that waits for a server", async () => {
+  const world = outboxWorld(withoutLock(memoryOutbox()));
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  http.otherwise = () => fault("connect-failed");
+  http.probe = () => fault("connect-failed");
+  const later = world.process({ outbox: { atStart: false } });
+  const leave = new AbortController();
+  const first = world.process().call(early, { text: "a" }, { signal: leave.signal });
+  first.catch(() => undefined);
+  await clock.advance(100);
+  later.outbox.send().catch(() => undefined); // it believes to have the lock
+  await clock.advance(100);
+  leave.abort();
+  expect(await world.failure(first)).toMatchObject({ reason: "ABORTED", outcome: "not-run" });
+  const before = http.requests.filter(({ rpc }) => rpc === "Add").length;
+  http.otherwise = () => answers.ok();
+  http.probe = () => answers.ok();
+  await clock.advance(60_000);
+  expect(http.requests.filter(({ rpc }) => rpc === "Add")).toHaveLength(before);
+});

@@ -87,4 +87,9 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     seed: 448_045,
     found: "a link that closes leaves the wire open whose end its server has announced, and stands still",
   },
+  {
+    seed: 447_596,
+    found:
+      "an entry that its own process has taken out unsent is sent by another one that waited for a server",
+  },
 ];
