@@ -115,6 +115,7 @@ class WireTryConnection implements TryConnection {
         method,
         signal,
         () => begun.id,
+        this.#parts.tag,
         (waiter) => begun.follow(waiter),
       );
     }
@@ -172,21 +173,26 @@ class WireTryConnection implements TryConnection {
     signal: AbortSignal | undefined,
     one: Parameters<WireCalls["send"]>[0],
   ): Promise<UnaryResponse<I, O>> {
-    return this.#answered(method, signal, (waiter) => {
-      const id = this.#parts.calls.send(one, waiter);
+    const { calls, tag } = this.#parts;
+    const send = (waiter: Waiter): number => {
+      const id = calls.send(one, waiter);
       this.#progress = "sent";
       return id;
-    });
+    };
+    // A call of another anonymous link is not the wire's: an answer from before its caller was known names nobody.
+    return this.#answered(method, signal, send, one.stamp?.anon === undefined ? tag : "");
   }
 
   /**
    * @param send - gives the number of the try, whose end `waiter` hears.
+   * @param tag - the tag of the call's caller where an answer names none; "": nobody knows.
    * @param then - is called when the try can be cancelled.
    */
   #answered<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     signal: AbortSignal | undefined,
     send: (waiter: Waiter) => number,
+    tag: string,
     then?: (waiter: Waiter) => void,
   ): Promise<UnaryResponse<I, O>> {
     const { calls } = this.#parts;
@@ -197,7 +203,7 @@ class WireTryConnection implements TryConnection {
           forget();
           this.#progress = "ours";
           try {
-            resolve(this.#response(method, result));
+            resolve(this.#response(method, result, tag));
           } catch (error) {
             reject(error);
           }
@@ -219,8 +225,9 @@ class WireTryConnection implements TryConnection {
   #response<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     result: Result,
+    tag: string,
   ): UnaryResponse<I, O> {
-    const header = answerHeaders(result, this.#parts);
+    const header = answerHeaders(result, this.#parts.server, tag);
     if (result.outcome.case !== "reply") throw errorOf(result, header);
     return {
       stream: false,
@@ -241,13 +248,14 @@ function errorOf(result: Result, header: Headers): ConnectError {
 }
 
 /** The headers that the same answer has over HTTP. */
-function answerHeaders(result: Result, parts: Pick<WireTryParts, "server" | "tag">): Headers {
+function answerHeaders(result: Result, server: string, tag: string): Headers {
   const headers = headersOf(result.headers);
-  headers.set(headerNames.server, parts.server);
+  headers.set(headerNames.server, server);
   const mark = markOfLink(result.mark);
   if (mark === undefined) return headers;
   headers.set(headerNames.settled, mark);
-  headers.set(headerNames.caller, result.caller === "" ? parts.tag : result.caller);
+  const caller = result.caller === "" ? tag : result.caller;
+  if (caller !== "") headers.set(headerNames.caller, caller);
   if (result.repeat) headers.set(headerNames.repeat, "1");
   return headers;
 }

@@ -92,4 +92,8 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     found:
       "an entry that its own process has taken out unsent is sent by another one that waited for a server",
   },
+  {
+    seed: 458_770,
+    found: "a refusal on a wire gives another anonymous link's command the tag of the wire's own caller",
+  },
 ];
