@@ -30,7 +30,7 @@ export async function makeCallAfter<I extends DescMessage, O extends DescMessage
   turn: Turn,
 ): Promise<MessageShape<O>> {
   const deadline = deadlineAfter(env.clock, options.timeoutMs);
-  const keep = await keepOf(env, definition, request, options);
+  const keep = await keepOf(env, definition, request, options, env.ending);
   if (keep === undefined) throw new TypeError(`${definition.method.name} has no outbox`);
   // Nothing left is not "no budget given".
   const timeoutMs = Math.max(1, deadline.leftMs());

@@ -53,7 +53,7 @@ export async function makeCall<I extends DescMessage, O extends DescMessage>(
   options: CallOptions = {},
 ): Promise<MessageShape<O>> {
   const call = new Call(env, definition, request, options);
-  return call.run(() => keepOf(env, definition, call.request, options));
+  return call.run((signal) => keepOf(env, definition, call.request, options, signal));
 }
 
 /** Sends an entry of the outbox as the call that it is: {@link makeCall} with a keep of its own. */
@@ -129,7 +129,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.request = snapshot(definition.method.input, request);
   }
 
-  async run(enter: () => Promise<Keep | undefined>): Promise<MessageShape<O>> {
+  async run(enter: (signal: AbortSignal) => Promise<Keep | undefined>): Promise<MessageShape<O>> {
     const { clock, inFlight, ending } = this.#env;
     const signal = this.#over.signal;
     const timer = clock.timer(this.#budgetMs - this.#goneMs, () => this.#over.abort(budgetEnded));
@@ -137,7 +137,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     const forgetLink = onAbort(ending, (reason) => this.#over.abort(reason));
     let leave = this.#begun?.leave ?? ((): void => undefined);
     try {
-      this.#keep = await enter();
+      this.#keep = await enter(signal);
       if (this.#keep?.stamp !== undefined) {
         this.#stamp = this.#keep.stamp;
         this.#mayHaveRun = this.#stamp.maybeSent;

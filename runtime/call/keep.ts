@@ -43,13 +43,16 @@ export interface EnteringCall {
   readonly definition: CommandDefinition;
   readonly request: MessageShape<DescMessage>;
   readonly options: CallOptions;
+  /** Aborts when the call is over: by its budget, its program or its link. */
+  readonly signal: AbortSignal;
 }
 
 export interface CallOutbox {
   /**
    * A command begins.
    *
-   * @throws HoldfastError OUTBOX_FULL: it cannot be kept, so nothing is sent.
+   * @throws HoldfastError OUTBOX_FULL: it cannot be kept, so nothing is sent. The signal's reason, for a method without
+   * an outbox: what is kept for the others is kept, or is not, whatever becomes of the call meanwhile.
    */
   enter(call: EnteringCall): Promise<Keep>;
   /** A query, signal or heartbeat begins: what waits is sent, and it does not wait for that. */
@@ -79,11 +82,12 @@ export async function keepOf(
   definition: UnaryDefinition,
   request: MessageShape<DescMessage>,
   options: CallOptions,
+  signal: AbortSignal,
 ): Promise<Keep | undefined> {
   if (hasOutbox(definition) && outbox === undefined)
     throw new TypeError(`${pathOf(definition)} has an outbox in its schema, ${lacks(server)}`);
   assertKeyFits(definition, options);
-  if (definition.kind === "command") return outbox?.enter({ definition, request, options });
+  if (definition.kind === "command") return outbox?.enter({ definition, request, options, signal });
   outbox?.prompt();
   return undefined;
 }

@@ -10,7 +10,6 @@
  * Source: design "Calls".
  */
 import {
-  clone,
   create,
   type DescMessage,
   type Message,
@@ -23,6 +22,7 @@ import { timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
 import { silentLog } from "../base/log.ts";
 import { SharedTimer } from "../base/shared-timer.ts";
+import { snapshot } from "../base/snapshot.ts";
 import { goOn, makeCall } from "../call/call.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import { hasOutbox } from "../call/keep.ts";
@@ -35,6 +35,7 @@ import type { Plain } from "../codec/codec.ts";
 import type { Waiter } from "../wire/call-numbers.ts";
 import { firstCallIn, shapeFirstCall } from "../wire/first-call.ts";
 import { messageIn, ownPayload } from "../wire/packet.ts";
+import { lookMsMost, OutboxLook } from "./outbox-look.ts";
 import { quickId } from "./quick-id.ts";
 import {
   begunWireTry,
@@ -77,6 +78,7 @@ class Head implements FirstCall {
 export class FirstTries {
   readonly env: CallEnvironment;
   readonly #times: SharedTimer<FirstTry>;
+  readonly #look: OutboxLook;
   readonly #head = new Head();
   /** The one that was sent last; each knows its neighbours. */
   #newest: FirstTry | undefined;
@@ -87,6 +89,7 @@ export class FirstTries {
     this.env = env;
     const late = (one: FirstTry): void => one.handOver();
     // It keeps the process alive, as a call does that somebody waits for.
+    this.#look = new OutboxLook(env.clock);
     this.#times = new SharedTimer(env.clock, () => this.#waiting(), late);
   }
 
@@ -140,7 +143,7 @@ export class FirstTries {
 
   /**
    * After a pause the look into the outbox is old, and a burst of calls finds it so. They wait for one new look, in
-   * their order, and go straight then.
+   * their order, and go straight then. Where it takes long, the loop waits for it, which has the call's budget.
    */
   async #sendAfter<I extends DescMessage, O extends DescMessage>(
     clearing: Promise<void>,
@@ -150,16 +153,18 @@ export class FirstTries {
     options: CallOptions | undefined,
   ): Promise<MessageShape<O>> {
     // As it is now: the program may change its own message meanwhile.
-    const { input } = definition.method;
-    const message = clone(input, create(input, request));
-    await clearing;
+    const message = snapshot(definition.method.input, request);
+    if (!(await this.#look.inTime(clearing))) {
+      const budgetMs = budgetMsOf(definition, options ?? noOptions, this.env.timing);
+      const timeoutMs = Math.max(1, budgetMs - lookMsMost);
+      return makeCall(this.env, definition, message, { ...options, timeoutMs });
+    }
     const straight = this.#isClear(definition) ? this.send(parts, definition, message, options) : undefined;
     return straight ?? makeCall(this.env, definition, message, options);
   }
 
   #isClear(definition: UnaryDefinition): boolean {
-    const { outbox } = this.env;
-    return outbox === undefined || outbox.isClear(definition);
+    return this.env.outbox?.isClear(definition) ?? true;
   }
 
   #add(one: FirstTry): void {

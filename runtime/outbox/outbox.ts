@@ -7,6 +7,7 @@
  */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { UnaryDefinition } from "../base/definition.ts";
+import { untilAborted } from "../base/signals.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import type { CallOutbox, EnteringCall, Keep } from "../call/keep.ts";
@@ -193,7 +194,8 @@ export class Outbox implements CallOutbox {
   /** See `CallOutbox`. */
   async enter(call: EnteringCall): Promise<Keep> {
     const { method, outbox = "none" } = call.definition;
-    await this.#glance(outbox !== "none");
+    if (outbox === "none") await untilAborted(this.#glance(false), call.signal);
+    else await this.#glance(true);
     const path = `${method.parent.typeName}/${method.name}`;
     this.#known.add(method);
     if (!this.#methods.has(path)) {

@@ -130,6 +130,26 @@ describe("a call without anything special", () => {
     expect(looks).toBe(1);
   });
 
+  it("does not wait for a look that hangs: it ends by its budget", async () => {
+    let hangs = false;
+    const kept = memoryOutbox();
+    const list: OutboxStore["list"] = () => (hangs ? new Promise<never>(() => undefined) : kept.list());
+    const store = { storeOf: () => ({ ...kept, list }), open: (parts: OutboxParts) => new Outbox(parts) };
+    await start({ outbox: { store } });
+    await world.clock.advance(5_000);
+    hangs = true;
+    const calledAt = world.clock.monotonic();
+    let endedAt = Infinity;
+    const ended = world.client.add({}, { timeoutMs: 700 }).finally(() => {
+      endedAt = world.clock.monotonic();
+    });
+    ended.catch(() => undefined);
+    await world.clock.advance(1_000);
+    await expect(ended).rejects.toMatchObject({ reason: "BUDGET_ENDED" });
+    expect(endedAt - calledAt).toBe(700);
+    hangs = false;
+  });
+
   it("takes its place in flight and its number in the lane as any other", async () => {
     await start({}, holding);
     const calls = Array.from({ length: inFlightCountMost }, () => world.client.add({ amount: 1n }));
