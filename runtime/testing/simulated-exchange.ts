@@ -182,7 +182,9 @@ export class Exchange {
   async #answerWith({ status, header, body, trailer }: ServedAnswer, connection: Connection): Promise<void> {
     const { latencyMs, fate } = this;
     const { process } = this.#parts;
-    const pipe = bodyPipe(fate.windowBytes ?? windowBytesDefault, () => this.#leaveEarly(new Error("the body was left")));
+    const pipe = bodyPipe(fate.windowBytes ?? windowBytesDefault, () =>
+      this.#leaveEarly(new Error("the body was left")),
+    );
     if (this.#over) pipe.release();
     this.#pipe = pipe;
     connection.carry(latencyMs, () => this.#heard(status, header, trailer, pipe));
