@@ -114,8 +114,8 @@ export function drawRush(random: SeededRandom, { clientCount, durationMs }: Work
   const rest = { outbox: "none", merge: false, list: "rush", refuse: 0 } as const;
   const thinkMs = 500 + random.int(1_000);
   const reader = { id: rushOpId, atMs: begunMs, client: random.int(clientCount), budgetMs: 30_000 };
-  const appends = Array.from({ length: 25 + random.int(25) }, (_, number): Op => {
-    const atMs = begunMs + random.int(10_000);
+  const appends = Array.from({ length: 40 + random.int(30) }, (_, number): Op => {
+    const atMs = begunMs + random.int(5_000);
     const client = random.int(clientCount);
     const id = rushOpId + 1 + number;
     return {

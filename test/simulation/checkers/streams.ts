@@ -58,6 +58,8 @@ function follow(
   if (reader === undefined) return [`${event.stream} was never opened`];
   if (event.kind === "left") {
     reader.open = false;
+    // A list has no end: nothing but a throw ends its reader.
+    if (event.text === "the loop is over") return [`${event.stream} is over, and its list is not`];
   } else if (event.kind === "gap") {
     if (event.count === undefined) reader.unknown = true;
     else reader.lost += event.count;
