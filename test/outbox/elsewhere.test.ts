@@ -1,7 +1,7 @@
 /** A call whose entry another process sends: what it says of itself at its end is true all the same. */
 import { expect, it, onTestFinished } from "vitest";
 import { positionOf } from "../support/call-world.ts";
-import { early, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
+import { early, none, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
 import { sleep } from "../../runtime/base/clock.ts";
@@ -220,4 +220,19 @@ it("one that its own process has taken out unsent is not sent any more by anothe
   http.probe = () => answers.ok();
   await clock.advance(60_000);
   expect(http.requests.filter(({ rpc }) => rpc === "Add")).toHaveLength(before);
+});
+
+it("a command without an outbox does not wait for long behind an entry whose server is well again", async () => {
+  const world = outboxWorld();
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  http.otherwise = () => fault("cut", true);
+  http.probe = () => answers.ok();
+  const link = world.process();
+  await world.failure(link.call(early, { text: "a" }, { timeoutMs: 2_000 }));
+  await clock.advance(600_000); // nobody waits: it is tried ever more seldom
+  http.otherwise = () => answers.ok();
+  const calledAt = clock.monotonic();
+  await world.settled(link.call(none, {}, { timeoutMs: 60_000 }));
+  expect(clock.monotonic() - calledAt).toBeLessThan(10_000);
 });
