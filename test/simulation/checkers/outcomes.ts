@@ -23,6 +23,7 @@ export function outcomes(end: WorldEnd): readonly string[] {
       continue;
     }
     const { outcome, reason, text } = ended.ended;
+    if (reason === "CALL_ID_REUSED") breaches.push(`${name} was told that its ID was another request's`);
     switch (outcome) {
       case "refused":
       case "not-run":
