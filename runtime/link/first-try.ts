@@ -87,9 +87,9 @@ export class FirstTries {
 
   constructor(env: CallEnvironment) {
     this.env = env;
+    this.#look = new OutboxLook(env.clock);
     const late = (one: FirstTry): void => one.handOver();
     // It keeps the process alive, as a call does that somebody waits for.
-    this.#look = new OutboxLook(env.clock);
     this.#times = new SharedTimer(env.clock, () => this.#waiting(), late);
   }
 
