@@ -11,7 +11,8 @@ import { handlerMostMs } from "../runtime/base/constants.ts";
 import type { CommandDefinition, MethodDefinition, UnaryDefinition } from "../runtime/base/definition.ts";
 import { isHandlerRefusal } from "../runtime/base/handler-refusal.ts";
 import type { Log } from "../runtime/base/log.ts";
-import { type Stop, untilStopped } from "../runtime/base/late-signal.ts";
+import type { Stop } from "../runtime/base/late-signal.ts";
+import { untilAborted } from "../runtime/base/signals.ts";
 import { isThenable, type Soon } from "../runtime/base/soon.ts";
 import { CallContext, type Carried, CommandCallContext } from "./context.ts";
 import type { ReplyAgain } from "./engine/reply-again.ts";
@@ -154,7 +155,7 @@ function settled(
   };
   try {
     const reply = work();
-    return reply instanceof Promise ? untilStopped(reply, waiting).then(replied, failed) : replied(reply);
+    return reply instanceof Promise ? untilAborted(reply, waiting).then(replied, failed) : replied(reply);
   } catch (thrown) {
     return failed(thrown);
   }

@@ -5,6 +5,7 @@
  * cannot be simulated at all. So every part that needs time takes a {@link Clock}, and this file is the
  * only one that asks the system.
  */
+import type { Stop } from "./late-signal.ts";
 export interface Clock {
   /** Wall time in ms since 1970. May jump either way: only for what leaves the process, never for waits. */
   now(): number;
@@ -63,7 +64,7 @@ export const systemClock: Clock = {
  * Resolves after `delayMs` on the given clock, or as soon as the signal aborts; it never rejects, so that a
  * loop looks at the signal itself and nothing is left unhandled.
  */
-export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, delayMs: number, signal?: Stop): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
       resolve();
@@ -75,6 +76,6 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
       resolve();
     };
     const timer = clock.timer(delayMs, done);
-    signal?.addEventListener("abort", done, { once: true });
+    signal?.addEventListener("abort", done);
   });
 }

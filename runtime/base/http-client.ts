@@ -5,6 +5,7 @@
  */
 import type { UniversalClientRequest, UniversalClientResponse } from "@connectrpc/connect/protocol";
 import type { Clock } from "./clock.ts";
+import type { Stop } from "./late-signal.ts";
 
 export interface HttpClient {
   /**
@@ -24,7 +25,9 @@ export interface HttpClient {
   close(): void;
 }
 
-export interface HttpRequest extends UniversalClientRequest {
+export interface HttpRequest extends Omit<UniversalClientRequest, "signal"> {
+  /** Tells when nobody waits for it any more. */
+  readonly signal?: Stop | undefined;
   /**
    * Called once, before the first byte that a server could act on leaves; at the latest when that cannot be
    * told any more. A request that ends before has certainly not been worked on.

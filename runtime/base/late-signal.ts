@@ -7,6 +7,8 @@
 export interface Stop {
   readonly aborted: boolean;
   readonly reason: unknown;
+  /** @throws the reason, once it has aborted. */
+  throwIfAborted(): void;
   addEventListener(type: "abort", fn: () => void): void;
   removeEventListener(type: "abort", fn: () => void): void;
 }
@@ -33,15 +35,18 @@ export class LateSignal implements Stop {
     return this.#controller.signal;
   }
 
+  throwIfAborted(): void {
+    if (this.#aborted) throw this.#reason;
+  }
+
   /** Twice is once. */
   abort(reason?: unknown): void {
     if (this.#aborted) return;
     this.#aborted = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    const listeners = this.#listeners ?? [];
-    this.#listeners = undefined;
-    for (const fn of listeners) fn();
+    // One by one: a listener may forget another one.
+    for (let fn = this.#listeners?.shift(); fn !== undefined; fn = this.#listeners?.shift()) fn();
   }
 
   /** Calls `fn` when it aborts; not when it has. */
@@ -57,28 +62,7 @@ export class LateSignal implements Stop {
   }
 }
 
-/**
- * The promise's result, unless it stops first: then a rejection with the stop's reason. What the promise does
- * afterwards is left to nobody unhandled.
- */
-export function untilStopped<T>(promise: Promise<T>, stop: Stop): Promise<T> {
-  if (stop.aborted) {
-    promise.catch(() => undefined);
-    return Promise.reject(stop.reason);
-  }
-  return new Promise<T>((resolve, reject) => {
-    const stopped = (): void => reject(stop.reason);
-    stop.addEventListener("abort", stopped);
-    const over = (): void => stop.removeEventListener("abort", stopped);
-    promise.then(
-      (value) => {
-        over();
-        resolve(value);
-      },
-      (error: unknown) => {
-        over();
-        reject(error);
-      },
-    );
-  });
+/** The same for whoever takes nothing but a platform's own signal. */
+export function abortSignalOf(stop: Stop): AbortSignal {
+  return stop instanceof LateSignal ? stop.signal : (stop as AbortSignal);
 }

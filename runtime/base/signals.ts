@@ -3,20 +3,28 @@
  * signal may outlive thousands of calls. All that wait for one signal share one listener on it, since Node
  * takes more than ten for a leak and warns.
  */
+import { LateSignal, type Stop } from "./late-signal.ts";
 
 interface Waiting {
   readonly entries: Set<(reason: unknown) => void>;
   readonly stop: () => void;
 }
 
-const bySignal = new WeakMap<AbortSignal, Waiting>();
+const bySignal = new WeakMap<Stop, Waiting>();
+
+const nothingToForget = (): void => undefined;
 
 /** Calls `fn` when the signal aborts, or at once when it has; gives a function that forgets it. */
-export function onAbort(signal: AbortSignal | undefined, fn: (reason: unknown) => void): () => void {
-  if (signal === undefined) return () => undefined;
+export function onAbort(signal: Stop | undefined, fn: (reason: unknown) => void): () => void {
+  if (signal === undefined) return nothingToForget;
   if (signal.aborted) {
     fn(signal.reason);
-    return () => undefined;
+    return nothingToForget;
+  }
+  if (signal instanceof LateSignal) {
+    const heard = (): void => fn(signal.reason);
+    signal.addEventListener("abort", heard);
+    return () => signal.removeEventListener("abort", heard);
   }
   const { entries, stop } = bySignal.get(signal) ?? listen(signal);
   // A wrapper of its own, so that one function given twice is called twice.
@@ -27,7 +35,7 @@ export function onAbort(signal: AbortSignal | undefined, fn: (reason: unknown) =
   };
 }
 
-function listen(signal: AbortSignal): Waiting {
+function listen(signal: Stop): Waiting {
   const entries = new Set<(reason: unknown) => void>();
   const aborted = (): void => {
     for (const entry of [...entries]) {
@@ -41,7 +49,7 @@ function listen(signal: AbortSignal): Waiting {
   };
   const waiting = { entries, stop };
   bySignal.set(signal, waiting);
-  signal.addEventListener("abort", aborted, { once: true });
+  signal.addEventListener("abort", aborted);
   return waiting;
 }
 
@@ -49,7 +57,7 @@ function listen(signal: AbortSignal): Waiting {
  * The promise's result, unless the signal aborts first: then a rejection with the signal's reason. What the
  * promise does afterwards is of no interest to anybody, and is not left unhandled.
  */
-export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function untilAborted<T>(promise: Promise<T>, signal: Stop): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const forget = onAbort(signal, reject);
     promise.then(
@@ -67,12 +75,12 @@ export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promi
 
 /** {@link untilAborted} for one promise after the other, with one listener on the signal for all of them. */
 export class WaitsUntilAbort {
-  readonly #signal: AbortSignal;
+  readonly #signal: Stop;
   /** Nobody waits for this signal by it any more. */
   readonly forget: () => void;
   #reject: ((reason: unknown) => void) | undefined;
 
-  constructor(signal: AbortSignal) {
+  constructor(signal: Stop) {
     this.#signal = signal;
     this.forget = onAbort(signal, (reason) => this.#reject?.(reason));
   }

@@ -8,13 +8,14 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../base/calls.ts";
 import { deadlineAfter } from "../base/deadline.ts";
 import type { CommandDefinition } from "../base/definition.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { sendKept } from "./call.ts";
 import type { CallEnvironment } from "./call-environment.ts";
 import { type Keep, keepOf } from "./keep.ts";
 import type { Stamp } from "./stamp.ts";
 
 /** Resolves when it is the call's turn; rejects with the signal's reason when that aborts first. */
-export type Turn = (signal: AbortSignal) => Promise<void>;
+export type Turn = (signal: Stop) => Promise<void>;
 
 /**
  * Makes a call of a command with an outbox.
@@ -50,7 +51,7 @@ class KeepInTurn implements Keep {
     this.#turn = turn;
   }
 
-  async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async turn(signal: Stop): Promise<Uint8Array | undefined> {
     await this.#turn(signal);
     return this.#keep.turn(signal);
   }

@@ -3,9 +3,11 @@
  *
  * Source: design "Calls".
  */
-import type { Transport } from "@connectrpc/connect";
+import type { DescMessage, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
+import type { ContextValues, UnaryResponse } from "@connectrpc/connect";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import type { Timing } from "../base/constants.ts";
+import type { Stop } from "../base/late-signal.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Gate } from "./gate.ts";
@@ -15,12 +17,24 @@ import type { HttpProgress, TryEnd } from "./outcome.ts";
 import type { SignIn, SignInGone } from "./sign-in.ts";
 import type { StampOptions } from "./stamp.ts";
 
+/** Connect's own, but that it is told by any {@link Stop} when to give up. */
+export interface UnaryTransport {
+  unary<I extends DescMessage, O extends DescMessage>(
+    method: DescMethodUnary<I, O>,
+    stop: Stop | undefined,
+    timeoutMs: number | undefined,
+    header: HeadersInit | undefined,
+    input: MessageInitShape<I>,
+    contextValues?: ContextValues,
+  ): Promise<UnaryResponse<I, O>>;
+}
+
 /**
  * What a try goes over.
  *
  * @typeParam Its - what kind of calls it makes.
  */
-export interface TryConnection<Its = Pick<Transport, "unary">> {
+export interface TryConnection<Its = UnaryTransport> {
   readonly transport: Its;
   /** How far the try got; undefined over a transport that the program gave. */
   readonly http: () => HttpProgress | undefined;

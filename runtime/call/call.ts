@@ -17,6 +17,7 @@ import { sleep } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
 import { type Deadline, deadlineAfter, timeoutHeaderMs } from "../base/deadline.ts";
 import type { UnaryDefinition } from "../base/definition.ts";
+import { LateSignal, type Stop } from "../base/late-signal.ts";
 import type { Progress } from "../base/errors.ts";
 import { snapshot } from "../base/snapshot.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
@@ -92,7 +93,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   /** What the outbox holds of a command. */
   #keep: Keep | undefined;
   /** Aborts when the call is over for another reason than its tries. */
-  readonly #over = new AbortController();
+  readonly #over = new LateSignal();
 
   /** The first try, where it is under way already. */
   #begun: BegunCall | undefined;
@@ -129,9 +130,9 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.request = snapshot(definition.method.input, request);
   }
 
-  async run(enter: (signal: AbortSignal) => Promise<Keep | undefined>): Promise<MessageShape<O>> {
+  async run(enter: (signal: Stop) => Promise<Keep | undefined>): Promise<MessageShape<O>> {
     const { clock, inFlight, ending } = this.#env;
-    const signal = this.#over.signal;
+    const signal = this.#over;
     const timer = clock.timer(this.#budgetMs - this.#goneMs, () => this.#over.abort(budgetEnded));
     const forgetCaller = onAbort(this.#options.signal, () => this.#over.abort(callerAborted));
     const forgetLink = onAbort(ending, (reason) => this.#over.abort(reason));
@@ -157,7 +158,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     }
   }
 
-  async #tryUntilOver(signal: AbortSignal): Promise<MessageShape<O>> {
+  async #tryUntilOver(signal: Stop): Promise<MessageShape<O>> {
     for (;;) {
       const begun = this.#begun;
       this.#begun = undefined;
@@ -194,7 +195,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   }
 
   /** What the next try goes over, and in whose name. */
-  async #ready(signal: AbortSignal): Promise<Pick<BegunCall, "connection" | "token">> {
+  async #ready(signal: Stop): Promise<Pick<BegunCall, "connection" | "token">> {
     this.#progress = "signing-in";
     await this.#keep?.look();
     this.#mayHaveRun ||= this.#stamp?.sentElsewhere === true; // by somebody else, while it waited
@@ -209,7 +210,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   }
 
   /** The token of who is signed in now, if the command may go in that one's name. */
-  async #token(signal: AbortSignal): Promise<string | undefined> {
+  async #token(signal: Stop): Promise<string | undefined> {
     const { signIn } = this.#env;
     for (;;) {
       const { person } = signIn;
@@ -230,7 +231,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
     end: Exclude<TryEnd<O>, { kind: "reply" }>,
     silent: boolean,
     token: string | undefined,
-    signal: AbortSignal,
+    signal: Stop,
   ): Promise<void> {
     this.#note(end);
     await this.#unsent(end.kind === "unauthenticated" && end.mark === "none");
@@ -284,8 +285,8 @@ class Call<I extends DescMessage, O extends DescMessage> {
     return Math.max(hintMs, ownMs, this.#env.takeRetryToken(this.#deadline.leftMs()));
   }
 
-  async #try(connection: TryConnection, token: string | undefined, signal: AbortSignal): Promise<TryEnd<O>> {
-    const cut = new AbortController();
+  async #try(connection: TryConnection, token: string | undefined, signal: Stop): Promise<TryEnd<O>> {
+    const cut = new LateSignal();
     const waitMs = tryWaitMsOf(this.#definition, this.#env.timing);
     const budgetLeftMs = this.#deadline.leftMs();
     const silence = (): ConnectionFault => noReply(waitMs, hasLeft(connection.http()));
@@ -299,12 +300,12 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.#progress = "sent";
     const headers = this.#headers(token, connection.signedIn);
     try {
-      const response = await untilAborted(this.#send(connection, headers, cut.signal), cut.signal);
+      const response = await untilAborted(this.#send(connection, headers, cut), cut);
       this.#env.heard(joined(response), this.#sender(token));
       return replyEnd(response, this.#facts(connection));
     } catch (error) {
       this.#hear(connection.head?.(), token);
-      const { reason } = cut.signal as { readonly reason: unknown };
+      const { reason } = cut;
       if (signal.aborted && !(reason instanceof ConnectionFault)) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
         else this.#progress = "waiting";
@@ -327,14 +328,15 @@ class Call<I extends DescMessage, O extends DescMessage> {
     this.#env.heard(head, this.#sender(token));
   }
 
-  #send(connection: TryConnection, headers: Headers, signal: AbortSignal): Promise<UnaryResponse<I, O>> {
+  #send(connection: TryConnection, headers: Headers, stop: LateSignal): Promise<UnaryResponse<I, O>> {
     const timeoutMs = timeoutHeaderMs(this.#deadline.leftMs());
     // Our own transport is told by the header alone: its timer would be the system's, not our clock's.
     if (!connection.ownDeadline && timeoutMs !== undefined)
       headers.set("connect-timeout-ms", String(timeoutMs));
     return connection.transport.unary(
       this.#definition.method,
-      signal,
+      // A transport of the program's own knows none but the platform's.
+      connection.ownDeadline ? stop.signal : stop,
       connection.ownDeadline ? timeoutMs : undefined,
       headers,
       this.request,
@@ -390,7 +392,7 @@ class Call<I extends DescMessage, O extends DescMessage> {
   }
 
   /** Whatever ended the call, as the error that the program gets. */
-  #finalError(error: unknown, signal: AbortSignal): unknown {
+  #finalError(error: unknown, signal: Stop): unknown {
     if (error instanceof SignInGone) this.#env.signInGone(error);
     else if (!signal.aborted) return error;
     const stop: unknown = signal.aborted ? signal.reason : error;

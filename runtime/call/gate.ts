@@ -6,6 +6,7 @@
  */
 import type { Clock, Timer } from "../base/clock.ts";
 import { gateSliceCount, gateSliceEveryMs } from "../base/constants.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 import { type GateEvent, type GateState, type GateWaits, gateAtFirst, nextGateState } from "./gate-state.ts";
 
@@ -59,7 +60,7 @@ export class Gate {
    * that fails again and again would keep the waits from growing.
    * @throws the signal's reason, when it aborts first.
    */
-  async pass(signal: AbortSignal, fresh: boolean): Promise<void> {
+  async pass(signal: Stop, fresh: boolean): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFree()) {
       this.#onTrial = this.#state.failures > 0;

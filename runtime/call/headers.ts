@@ -115,6 +115,7 @@ export function joined({
   readonly header: Headers;
   readonly trailer: Headers;
 }): Headers {
+  if (trailer.keys().next().done === true) return header;
   const all = new Headers(header);
   trailer.forEach((value, key) => all.set(key, value));
   return all;

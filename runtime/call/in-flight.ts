@@ -4,6 +4,7 @@
  *
  * Source: design "Commands run once".
  */
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 
 export class InFlight {
@@ -31,7 +32,7 @@ export class InFlight {
    *
    * @throws the signal's reason, when it aborts first.
    */
-  async enter(signal: AbortSignal): Promise<() => void> {
+  async enter(signal: Stop): Promise<() => void> {
     if (this.#free > 0) this.#free -= 1;
     else await this.#wait(signal);
     let left = false;
@@ -42,7 +43,7 @@ export class InFlight {
     };
   }
 
-  async #wait(signal: AbortSignal): Promise<void> {
+  async #wait(signal: Stop): Promise<void> {
     let go: () => void = () => undefined;
     const turn = new Promise<void>((resolve) => {
       go = resolve;

@@ -8,6 +8,7 @@
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { CallOptions } from "../base/calls.ts";
 import type { CommandDefinition, UnaryDefinition } from "../base/definition.ts";
+import type { Stop } from "../base/late-signal.ts";
 import type { Stamp } from "./stamp.ts";
 
 /** What the outbox holds of one call. */
@@ -25,7 +26,7 @@ export interface Keep {
    * @throws the signal's reason when it aborts first; the error that the call ended with in another process, or
    * that keeps the outbox from its server for good.
    */
-  turn(signal: AbortSignal): Promise<Uint8Array | undefined>;
+  turn(signal: Stop): Promise<Uint8Array | undefined>;
   /** After all waiting for a try: whether somebody else has sent the command meanwhile, which its stamp says then. */
   look(): Promise<void>;
   /** A try is about to be sent in the name of this caller. Resolves when that is written down. */
@@ -44,7 +45,7 @@ export interface EnteringCall {
   readonly request: MessageShape<DescMessage>;
   readonly options: CallOptions;
   /** Aborts when the call is over: by its budget, its program or its link. */
-  readonly signal: AbortSignal;
+  readonly signal: Stop;
 }
 
 export interface CallOutbox {
@@ -82,7 +83,7 @@ export async function keepOf(
   definition: UnaryDefinition,
   request: MessageShape<DescMessage>,
   options: CallOptions,
-  signal: AbortSignal,
+  signal: Stop,
 ): Promise<Keep | undefined> {
   if (hasOutbox(definition) && outbox === undefined)
     throw new TypeError(`${pathOf(definition)} has an outbox in its schema, ${lacks(server)}`);

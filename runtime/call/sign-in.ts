@@ -7,6 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import { sleep } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { onAbort, untilAborted } from "../base/signals.ts";
 import { backoffMs } from "./backoff.ts";
 
@@ -81,13 +82,13 @@ export class SignIn {
    * @throws SignInGone; the signal's reason when it aborts first. Never the source's other faults: those are
    * waited out.
    */
-  async token(signal: AbortSignal): Promise<string | undefined> {
+  async token(signal: Stop): Promise<string | undefined> {
     if (this.#source === undefined) return undefined;
     return this.#known === undefined ? this.#ask(undefined, signal) : this.#known.token;
   }
 
   /** A token that is not the refused one; whoever comes second gets what the first one's question brought. */
-  async refresh(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+  async refresh(rejected: string | undefined, signal: Stop): Promise<string | undefined> {
     if (this.#known !== undefined && this.#known.token !== rejected) return this.#known.token;
     this.#known = undefined;
     return this.#ask(rejected, signal);
@@ -114,7 +115,7 @@ export class SignIn {
     before.abort();
   }
 
-  async #ask(rejected: string | undefined, signal: AbortSignal): Promise<string | undefined> {
+  async #ask(rejected: string | undefined, signal: Stop): Promise<string | undefined> {
     for (;;) {
       // Of many who waited out one failure the first asks again, and the others take what that brings.
       if (this.#known !== undefined) return this.#known.token;

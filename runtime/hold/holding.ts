@@ -37,6 +37,7 @@ import type {
 } from "../base/definition.ts";
 import type { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
+import type { Stop } from "../base/late-signal.ts";
 import type { Mark } from "../base/reasons.ts";
 import type { Change } from "../delta/operation.ts";
 import type { BoundStates } from "./bound-states.ts";
@@ -141,7 +142,7 @@ export interface PostedCommand {
   readonly request: Message;
   readonly options: CallOptions & { readonly timeoutMs: number };
   /** Resolves when the calls before it have gone; rejects with the signal's reason when that aborts first. */
-  readonly turn: (signal: AbortSignal) => Promise<void>;
+  readonly turn: (signal: Stop) => Promise<void>;
 }
 
 /** How a call ended. */

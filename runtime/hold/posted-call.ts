@@ -5,10 +5,11 @@
  *
  * Source: design "Held objects: Parking", "The outbox".
  */
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 
 export class PostedCall {
-  readonly turn: (signal: AbortSignal) => Promise<void>;
+  readonly turn: (signal: Stop) => Promise<void>;
   #letGo: () => void = () => undefined;
 
   constructor() {

@@ -2,10 +2,11 @@
  * What a try goes over on the link's HTTP client, made anew for each: that costs two closures, and lets the try
  * know how far it got without a word between the layers.
  */
-import type { Interceptor, Transport } from "@connectrpc/connect";
-import type { UniversalClientRequest, UniversalClientResponse } from "@connectrpc/connect/protocol";
-import type { HttpClient } from "../base/http-client.ts";
+import type { Interceptor } from "@connectrpc/connect";
+import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
+import type { HttpClient, HttpRequest } from "../base/http-client.ts";
 import { connectAnswer } from "../call/answer.ts";
+import type { UnaryTransport } from "../call/call-environment.ts";
 import { headerNames } from "../call/headers.ts";
 import type { HttpProgress } from "../call/outcome.ts";
 import type { Codec } from "../codec/codec.ts";
@@ -20,14 +21,14 @@ export interface HttpTransportOptions {
 
 /** A sender that notes how far its one request got. */
 export interface WatchedSend {
-  readonly send: (request: UniversalClientRequest) => Promise<UniversalClientResponse>;
+  readonly send: (request: HttpRequest) => Promise<UniversalClientResponse>;
   readonly progress: () => HttpProgress;
   /** The head of the answer, from when it is there. */
   readonly head: () => Headers | undefined;
 }
 
 /** @typeParam Its - what kind of calls it makes. */
-export interface HttpTry<Its = Pick<Transport, "unary">> extends Omit<WatchedSend, "send"> {
+export interface HttpTry<Its = UnaryTransport> extends Omit<WatchedSend, "send"> {
   readonly transport: Its;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HttpClient, HttpOptions } from "../base/http-client.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { onAbort } from "../base/signals.ts";
 import { jsonCodec } from "../codec/json.ts";
 import { virtualClock } from "../testing/virtual-clock.ts";
@@ -19,7 +20,7 @@ function platformWorld() {
   const opened: (HttpOptions & Own)[] = [];
   const clock = virtualClock();
   let closedCount = 0;
-  const silence = ({ signal }: { readonly signal?: AbortSignal }): Promise<never> =>
+  const silence = ({ signal }: { readonly signal?: Stop | undefined }): Promise<never> =>
     new Promise((_, reject) => onAbort(signal, reject));
   const platform: Platform<Own> = {
     clock,

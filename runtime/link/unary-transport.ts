@@ -10,7 +10,6 @@ import {
   appendHeaders,
   createContextValues,
   type Interceptor,
-  type Transport,
   type UnaryRequest,
   type UnaryResponse,
 } from "@connectrpc/connect";
@@ -21,7 +20,9 @@ import {
   validateResponseWithCompression,
 } from "@connectrpc/connect/protocol-connect";
 import type { HttpRequest } from "../base/http-client.ts";
+import { abortSignalOf, LateSignal, type Stop } from "../base/late-signal.ts";
 import { bytesOf, WholeBody } from "../base/whole-body.ts";
+import type { UnaryTransport } from "../call/call-environment.ts";
 import type { Codec } from "../codec/codec.ts";
 import { around, connectHeaders } from "./connect-request.ts";
 import { bytesOfMessage, messageOfBytes } from "./message-bytes.ts";
@@ -37,12 +38,11 @@ export interface UnaryTransportOptions {
 export type SendUnary = (request: HttpRequest) => Promise<UniversalClientResponse>;
 
 /** What makes a unary call. It keeps no time: a call's budget is told by its headers and kept by its signal. */
-export function unaryTransport(send: SendUnary, options: UnaryTransportOptions): Pick<Transport, "unary"> {
-  const next: Next = (request) => exchange(send, request, options.json);
+export function unaryTransport(send: SendUnary, options: UnaryTransportOptions): UnaryTransport {
   return {
     async unary<I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
-      signal: AbortSignal | undefined,
+      stop: Stop = new LateSignal(),
       _timeoutMs: number | undefined,
       header: HeadersInit | undefined,
       message: MessageInitShape<I>,
@@ -54,15 +54,26 @@ export function unaryTransport(send: SendUnary, options: UnaryTransportOptions):
         method,
         requestMethod: "POST",
         url: `${options.baseUrl}/${method.parent.typeName}/${method.name}`,
-        signal: signal ?? new AbortController().signal,
+        // Few interceptors look at it.
+        get signal() {
+          return abortSignalOf(stop);
+        },
         header: connectHeaders(header, contentType(options.json)),
         contextValues,
         message: create(method.input, message),
       } as const;
-      const sendAll = around(options.interceptors, next);
+      const sendAll = around<Next>(options.interceptors, (its) =>
+        exchange(send, its, its === request ? stop : its.signal, options.json),
+      );
       return (await sendAll(request)) as UnaryResponse<I, O>;
     },
   };
+}
+
+/** Most answers have no trailers: they are not copied. */
+function demuxed(header: Headers): [header: Headers, trailer: Headers] {
+  for (const name of header.keys()) if (name.startsWith("trailer-")) return trailerDemux(header);
+  return [header, new Headers()];
 }
 
 type Next = (request: UnaryRequest) => Promise<UnaryResponse>;
@@ -74,9 +85,10 @@ function contentType(json: Codec | undefined): string {
 async function exchange(
   send: SendUnary,
   request: UnaryRequest,
+  signal: Stop,
   json: Codec | undefined,
 ): Promise<UnaryResponse> {
-  const { url, method, header, signal, service } = request;
+  const { url, method, header, service } = request;
   const body = new WholeBody(bytesOfMessage(method.input, request.message, json));
   const response = await send({ url, method: "POST", header, signal, body });
   const { status, header: its } = response;
@@ -87,7 +99,7 @@ async function exchange(
     ? undefined
     : validateResponseWithCompression("unary", [], json === undefined, status, its).unaryError;
   const bytes = await bytesOf(response.body);
-  const [head, trailer] = trailerDemux(its);
+  const [head, trailer] = demuxed(its);
   if (error !== undefined) throw errorFromJsonBytes(bytes, appendHeaders(head, trailer), error);
   const message = messageOfBytes(method.output, bytes, json);
   return { stream: false, service, method, header: head, trailer, message };

@@ -13,14 +13,14 @@ import {
   type ConnectError,
   createContextValues,
   type Interceptor,
-  type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
 import { createMethodUrl, runUnaryCall } from "@connectrpc/connect/protocol";
 import type { Header, Payload, Result } from "../../gen/holdfast/link/v1/link_pb.ts";
 import type { ConnectionFault } from "../base/connection-fault.ts";
+import { abortSignalOf, type Stop } from "../base/late-signal.ts";
 import { onAbort } from "../base/signals.ts";
-import type { TryConnection } from "../call/call-environment.ts";
+import type { TryConnection, UnaryTransport } from "../call/call-environment.ts";
 import { headerNames, parseCallHeader } from "../call/headers.ts";
 import { markOfLink } from "../call/link-fields.ts";
 import type { HttpProgress } from "../call/outcome.ts";
@@ -82,7 +82,7 @@ class WireTryConnection implements TryConnection {
     this.#progress = begun === undefined ? "idle" : "sent";
   }
 
-  get transport(): Pick<Transport, "unary"> {
+  get transport(): UnaryTransport {
     return {
       unary: (method, signal, _timeoutMs, header, message, contextValues) =>
         this.#unary(method, signal, new Headers(header), message, contextValues),
@@ -103,7 +103,7 @@ class WireTryConnection implements TryConnection {
 
   #unary<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
-    signal: AbortSignal | undefined,
+    signal: Stop | undefined,
     header: Headers,
     message: MessageInitShape<I>,
     contextValues = createContextValues(),
@@ -123,7 +123,7 @@ class WireTryConnection implements TryConnection {
     if (interceptors.length === 0) return this.#send(method, signal, header, input, contextValues);
     return runUnaryCall<I, O>({
       interceptors: [...interceptors],
-      ...(signal === undefined ? {} : { signal }),
+      ...(signal === undefined ? {} : { signal: abortSignalOf(signal) }),
       req: {
         stream: false,
         service: method.parent,
@@ -141,7 +141,7 @@ class WireTryConnection implements TryConnection {
 
   #send<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
-    signal: AbortSignal | undefined,
+    signal: Stop | undefined,
     header: Headers,
     message: MessageShape<I>,
     contextValues: ReturnType<typeof createContextValues>,
@@ -170,7 +170,7 @@ class WireTryConnection implements TryConnection {
 
   #exchange<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
-    signal: AbortSignal | undefined,
+    signal: Stop | undefined,
     one: Parameters<WireCalls["send"]>[0],
   ): Promise<UnaryResponse<I, O>> {
     const { calls, tag } = this.#parts;
@@ -190,7 +190,7 @@ class WireTryConnection implements TryConnection {
    */
   #answered<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
-    signal: AbortSignal | undefined,
+    signal: Stop | undefined,
     send: (waiter: Waiter) => number,
     tag: string,
     then?: (waiter: Waiter) => void,

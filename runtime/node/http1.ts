@@ -122,7 +122,7 @@ class Http1Exchange {
       this.#error = error;
     });
     node.on("close", () => {
-      this.#reject(this.#fault());
+      if (this.#response === undefined) this.#reject(this.#fault());
       this.#over();
     });
   }

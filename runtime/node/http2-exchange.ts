@@ -5,6 +5,7 @@
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 import type { UniversalClientResponse } from "@connectrpc/connect/protocol";
 import { ConnectionFault } from "../base/connection-fault.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { goneFault, refusedFault, requestFault, resetFault } from "./node-errors.ts";
 import { fromNodeHeaders } from "./node-headers.ts";
 import { pour, type RequestBody } from "./request-body.ts";
@@ -28,7 +29,7 @@ export class Http2Exchange {
   readonly #origin: string;
   readonly #stream: ClientHttp2Stream;
   readonly #body: RequestBody;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: Stop | undefined;
   readonly #onAbort: () => void;
   readonly #connectionGone: () => boolean;
   readonly #trailer = new Headers();
@@ -42,7 +43,7 @@ export class Http2Exchange {
     origin: string,
     stream: ClientHttp2Stream,
     body: RequestBody,
-    signal: AbortSignal | undefined,
+    signal: Stop | undefined,
     hooks: ExchangeHooks,
   ) {
     this.#origin = origin;
@@ -77,7 +78,7 @@ export class Http2Exchange {
     });
     stream.on("close", () => {
       this.#signal?.removeEventListener("abort", this.#onAbort);
-      reject(this.#fault());
+      if (this.#response === undefined) reject(this.#fault());
       hooks.onClose();
     });
     pour(body, stream).catch((error: unknown) => {

@@ -12,6 +12,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../base/clock.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { dial, type TlsOptions } from "./dial.ts";
 import { Http2Exchange } from "./http2-exchange.ts";
 import { connectTimeout, notHttp2Fault } from "./node-errors.ts";
@@ -22,7 +23,7 @@ import type { RequestBody } from "./request-body.ts";
 export interface Outgoing {
   readonly headers: OutgoingHttpHeaders;
   readonly body: RequestBody;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Stop | undefined;
   readonly onSent: (() => void) | undefined;
 }
 

@@ -41,7 +41,9 @@ export class ResponseBody implements GatheringBody {
     const { readable, endOf } = source;
     readable.on("data", (chunk: Uint8Array) => this.#take(chunk));
     readable.on("end", () => this.#finish(endOf(true)));
-    readable.on("close", () => this.#finish(endOf(false)));
+    readable.on("close", () => {
+      if (this.#state.kind === "open") this.#finish(endOf(false));
+    });
   }
 
   /** Ends the reading at once with this reason, also where chunks are left. */

@@ -5,6 +5,7 @@
  * Source: design "The outbox" (`merge`, `key`).
  */
 import { HoldfastError } from "../base/errors.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 import type { Keep } from "../call/keep.ts";
 import type { Stamp } from "../call/stamp.ts";
@@ -37,7 +38,7 @@ export class Repeat implements Keep {
     this.#host = host;
   }
 
-  async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async turn(signal: Stop): Promise<Uint8Array | undefined> {
     while (this.#seat === undefined) {
       const ended = this.#host.ended();
       if (ended !== undefined) return this.#share(ended);

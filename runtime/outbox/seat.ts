@@ -5,6 +5,7 @@
  * Source: design "The outbox".
  */
 import { HoldfastError } from "../base/errors.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 import type { Keep } from "../call/keep.ts";
 import type { Stamp } from "../call/stamp.ts";
@@ -104,7 +105,7 @@ export class Seat implements Keep {
     this.#wake();
   }
 
-  async turn(signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async turn(signal: Stop): Promise<Uint8Array | undefined> {
     this.#stop = undefined;
     for (;;) {
       if (this.#granted) return undefined;

@@ -8,6 +8,7 @@
 import type { Clock } from "../base/clock.ts";
 import { idleProbeWaitMsMost, outboxLockEveryMs } from "../base/constants.ts";
 import { HoldfastError } from "../base/errors.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
@@ -170,7 +171,7 @@ export class Sender {
    *
    * @throws the signal's reason; the stop's error when there is no server at all.
    */
-  async clear(name: string, signal: AbortSignal): Promise<void> {
+  async clear(name: string, signal: Stop): Promise<void> {
     const seen = this.#stopError;
     for (;;) {
       if (this.#state.kind === "closed" || !this.#isBlocked(name)) return;

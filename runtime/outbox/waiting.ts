@@ -5,6 +5,7 @@
  * Source: design "The outbox".
  */
 import { HoldfastError } from "../base/errors.ts";
+import type { Stop } from "../base/late-signal.ts";
 import type { Keep } from "../call/keep.ts";
 import type { Stamp } from "../call/stamp.ts";
 import { type Fate, fateOf } from "./fate.ts";
@@ -12,7 +13,7 @@ import { type Fate, fateOf } from "./fate.ts";
 /** What such a command needs of its outbox. */
 export interface WaitingHost {
   /** Resolves when no entry is before it. */
-  clear(signal: AbortSignal): Promise<void>;
+  clear(signal: Stop): Promise<void>;
   /** Puts the command in; false: it could not be kept. Only for LATE. */
   putIn(error: HoldfastError, fate: Fate): Promise<boolean>;
   waits(error: HoldfastError, fate: Fate): HoldfastError;
@@ -32,7 +33,7 @@ export class Waiting implements Keep {
     this.#host = host;
   }
 
-  async turn(signal: AbortSignal): Promise<undefined> {
+  async turn(signal: Stop): Promise<undefined> {
     if (this.#passed) return;
     await this.#host.clear(signal);
     this.#passed = true;

@@ -6,6 +6,7 @@ import { createConnectRouter } from "@connectrpc/connect";
 import type { UniversalClientResponse, UniversalHandler } from "@connectrpc/connect/protocol";
 import { ConnectionFault } from "../../runtime/base/connection-fault.ts";
 import type { HttpClient, HttpRequest } from "../../runtime/base/http-client.ts";
+import type { Stop } from "../../runtime/base/late-signal.ts";
 import { onAbort, untilAborted } from "../../runtime/base/signals.ts";
 import type { Platform } from "../../runtime/link/platform.ts";
 import type { SeededRandom } from "../../runtime/testing/seeded-random.ts";
@@ -102,7 +103,7 @@ export class SimulatedNet {
   }
 
   /** The way there. */
-  async #way(signal: AbortSignal | undefined, life: AbortSignal): Promise<Server> {
+  async #way(signal: Stop | undefined, life: AbortSignal): Promise<Server> {
     const over = new AbortController();
     const forget = [signal, life].map((each) => onAbort(each, (reason) => over.abort(reason)));
     try {
