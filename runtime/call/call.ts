@@ -305,14 +305,13 @@ class Call<I extends DescMessage, O extends DescMessage> {
       return replyEnd(response, this.#facts(connection));
     } catch (error) {
       this.#hear(connection.head?.(), token);
-      const { reason } = cut;
-      if (signal.aborted && !(reason instanceof ConnectionFault)) {
+      if (signal.aborted && !(cut.reason instanceof ConnectionFault)) {
         if (hasLeft(connection.http())) this.#mayHaveRun = true;
         else this.#progress = "waiting";
         await this.#unsent();
         throw error;
       }
-      if (reason instanceof ConnectionFault) return { kind: "connection-fault", fault: reason };
+      if (cut.reason instanceof ConnectionFault) return { kind: "connection-fault", fault: cut.reason };
       if (error instanceof ConnectError) this.#hear(error.metadata, token);
       return errorEnd(error, this.#facts(connection));
     } finally {
@@ -330,12 +329,12 @@ class Call<I extends DescMessage, O extends DescMessage> {
 
   #send(connection: TryConnection, headers: Headers, stop: LateSignal): Promise<UnaryResponse<I, O>> {
     const timeoutMs = timeoutHeaderMs(this.#deadline.leftMs());
-    // Our own transport is told by the header alone: its timer would be the system's, not our clock's.
+    // Our own transport is told by the header alone: its timer would be the system's, not our clock's. A program's
+    // own takes the platform's signals alone.
     if (!connection.ownDeadline && timeoutMs !== undefined)
       headers.set("connect-timeout-ms", String(timeoutMs));
     return connection.transport.unary(
       this.#definition.method,
-      // A transport of the program's own knows none but the platform's.
       connection.ownDeadline ? stop.signal : stop,
       connection.ownDeadline ? timeoutMs : undefined,
       headers,

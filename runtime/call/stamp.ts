@@ -65,6 +65,12 @@ const nobodys = surely("");
 /** The wall time of a first sending of which nobody knows when it was: a server takes it for forgotten. */
 const unknownMs = 0;
 
+/** What a later process must be told of a call, when another person may have signed in since it was sent. */
+export function underAnotherSignIn(memory: StampMemory): StampMemory {
+  if (memory.firstSent === undefined) return memory;
+  return { ...memory, tag: memory.tag === undefined ? nobodys : surely(memory.tag) };
+}
+
 export class Stamp {
   readonly callId: string;
   readonly #options: StampOptions;

@@ -11,7 +11,7 @@ import { untilAborted } from "../base/signals.ts";
 import { Source, type Watchable } from "../base/watchable.ts";
 import type { CallEnvironment } from "../call/call-environment.ts";
 import type { CallOutbox, EnteringCall, Keep } from "../call/keep.ts";
-import { Stamp } from "../call/stamp.ts";
+import { Stamp, underAnotherSignIn } from "../call/stamp.ts";
 import { isExpired } from "./age.ts";
 import { Departures } from "./departures.ts";
 import { failure } from "./ending.ts";
@@ -232,6 +232,10 @@ export class Outbox implements CallOutbox {
 
   /** Another person, or the same one again. */
   signedIn(): void {
+    const { log, ending } = this.#parts.env;
+    const unwritten = (error: unknown): void =>
+      log.warn("outbox: a new sign-in could not be written down", { error });
+    void this.#sender.exclusively(() => this.#noteSignIn().catch(unwritten), ending);
     this.#sender.signedIn();
   }
 
@@ -249,6 +253,22 @@ export class Outbox implements CallOutbox {
     } catch (error) {
       if (needed) throw cannotWrite(error, "");
       this.#parts.env.log.warn("outbox: the store cannot be read", { error });
+    }
+  }
+
+  /**
+   * Writes down of what was sent before that another person may have signed in since, before anything more is sent: a
+   * later process could not know, and would send it in that one's name.
+   */
+  async #noteSignIn(): Promise<void> {
+    for (const { name } of this.#shelf.entries.value) {
+      const entry = await this.#shelf.read(name);
+      if (entry?.stamp.firstSent === undefined) continue;
+      const own = this.#sender.seatOf(name)?.stamp ?? this.#departures.own(name)?.stamp;
+      const { tag } = own?.memory() ?? underAnotherSignIn(entry.stamp);
+      // One that has left meanwhile does not come back.
+      if (tag !== entry.stamp.tag && this.#shelf.has(name))
+        await this.#shelf.put({ ...entry, stamp: { ...entry.stamp, tag } });
     }
   }
 

@@ -29,6 +29,41 @@ it("an entry that may have been sent, and whose caller nobody has named, is not 
   expect(await world.settled(world.store.list())).toEqual([]);
 });
 
+it("what was sent before another person signed in is not sent in that one's name by a later process either", async () => {
+  let who = "anna";
+  await using world = outboxWorld();
+  const anna = world.process({ token: () => who });
+  // The first command never gets an answer, so that nobody names its caller; the second one does.
+  world.http.otherwise = (seen) =>
+    positionOf(seen).seq === 1
+      ? fault("cut")
+      : world.answers.error(Code.Unavailable, { header: { [headerNames.caller]: "tag-of-anna" } });
+  const nameless = anna.call(late, {}, { timeoutMs: 8_000 });
+  const named = anna.call(late, {}, { timeoutMs: 2_000 });
+  expect(await world.failure(named)).toMatchObject({ outcome: "in-outbox" });
+  const { callId, outcome } = await world.failure(nameless);
+  expect(outcome).toBe("in-outbox");
+  const ended: unknown[] = [];
+  anna.outbox.onSettled((settlement) => ended.push(settlement));
+  // The second one is being sent; from now on it waits for its own caller, and all others with it.
+  const changed = (): Step => world.answers.reason("CALLER_CHANGED", { mark: "unknown" });
+  world.http.otherwise = changed;
+  who = "ben";
+  anna.signIn();
+  await world.clock.advance(20_000);
+  await world.settled(anna.close());
+  const before = world.http.requests.length;
+  world.http.otherwise = ({ header }) =>
+    header.get(headerNames.for) === null ? world.answers.ok() : changed();
+  const ben = world.process({ token: () => who });
+  ben.outbox.onSettled((settlement) => ended.push(settlement));
+  await world.settled(ben.outbox.send());
+  expect(
+    world.http.requests.slice(before).filter(({ header }) => header.get(headerNames.for) === null),
+  ).toEqual([]);
+  expect(ended).toMatchObject([{ callId, outcome: "unknown" }]);
+});
+
 it("an entry of which only its sign-in was refused is sent under the next one", async () => {
   let token = "old";
   await using world = outboxWorld();

@@ -96,4 +96,9 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     seed: 458_770,
     found: "a refusal on a wire gives another anonymous link's command the tag of the wire's own caller",
   },
+  {
+    seed: 528_568,
+    found:
+      "what was sent before another person signed in runs in that one's name, when a later program finds it in the outbox",
+  },
 ];

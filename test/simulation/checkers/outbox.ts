@@ -51,9 +51,11 @@ function tooOld(end: WorldEnd): readonly string[] {
       .of("settled")
       .flatMap(({ client, callId, outcome }) => (outcome === "expired" ? [`${client} ${callId}`] : [])),
   );
+  // One that takes the place of an earlier program's command is as old as that.
+  const merged = new Set(end.history.of("merged").map(({ op }) => op.id));
   return operations(end).flatMap(({ invoked: { op, client }, ended }) => {
     const callId = ended?.ended.kind === "error" ? ended.ended.callId : undefined;
-    return alone(op.client) && expired.has(`${client} ${callId ?? ""}`)
+    return alone(op.client) && !merged.has(op.id) && expired.has(`${client} ${callId ?? ""}`)
       ? [`${client} was told that its own ${op.key} was too old`]
       : [];
   });
