@@ -51,16 +51,34 @@ export class Record {
   /** See `Keep.sending`. A try that cannot be written down is not sent: nobody could send it again safely. */
   async sending(tag: string | undefined): Promise<void> {
     if (this.stamp.maybeSent) {
+      if (this.#learnsWhen()) await this.#writeOrThrow("unknown");
       // Who has written this down first, and then finds that nothing has left, must see that another one goes on with it.
-      if (this.#entry.stamp.tries === 0 && this.stamp.sentElsewhere) await this.save();
+      else if (this.#entry.stamp.tries === 0 && this.stamp.sentElsewhere) await this.save();
       return;
     }
     this.stamp.sending(tag);
     try {
+      await this.#writeOrThrow("not-run");
+    } catch (error) {
+      this.stamp.notSent();
+      throw error;
+    }
+  }
+
+  /**
+   * Whether this try is the first that tells the first sending in the server's time. Who goes on with it must tell that
+   * very time: by its own reckoning it may be some ms later, and newer than what a server has forgotten.
+   */
+  #learnsWhen(): boolean {
+    const before = this.#entry.stamp.firstSent?.serverMs;
+    return before === undefined && this.stamp.memory().firstSent?.serverMs !== undefined;
+  }
+
+  async #writeOrThrow(outcome: "not-run" | "unknown"): Promise<void> {
+    try {
       await this.#write();
     } catch (cause) {
-      this.stamp.notSent();
-      throw cannotWrite(cause, this.stamp.callId);
+      throw cannotWrite(cause, this.stamp.callId, outcome);
     }
   }
 
@@ -104,11 +122,15 @@ export class Record {
 }
 
 /** A store that does not take an entry: a full disk, a folder that may not be written. */
-export function cannotWrite(cause: unknown, callId: string): unknown {
+export function cannotWrite(
+  cause: unknown,
+  callId: string,
+  outcome: "not-run" | "unknown" = "not-run",
+): unknown {
   const why = cause instanceof Error ? cause.message : String(cause);
   return reasonError("OUTBOX_FULL", `the outbox cannot be written: ${why}`, {
     callId,
-    outcome: "not-run",
+    outcome,
     cause,
   });
 }

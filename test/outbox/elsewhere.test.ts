@@ -236,3 +236,21 @@ it("a command without an outbox does not wait for long behind an entry whose ser
   await world.settled(link.call(none, {}, { timeoutMs: 60_000 }));
   expect(clock.monotonic() - calledAt).toBeLessThan(10_000);
 });
+
+it("a later process tells the very first sending that the tries before it have told", async () => {
+  const world = outboxWorld(withoutLock(memoryOutbox()));
+  onTestFinished(() => world[Symbol.asyncDispose]());
+  const { clock, http, answers } = world;
+  // The first try tells its age alone. By the second one the link has learned the server's time.
+  http.next(fault("cut"), hang());
+  const a = world.process();
+  a.call(early, { text: "a" }).catch(() => undefined);
+  await clock.advance(5_000);
+  const [, second] = http.requests;
+  expect(positionOf(second).firstSent).toHaveProperty("serverMs");
+  // This process knows of that time what is in the store, and a clock that was set would lead it elsewhere.
+  clock.jumpWall(-700);
+  http.otherwise = () => answers.ok();
+  await world.settled(world.process().outbox.send());
+  expect(positionOf(http.requests.at(-1)).firstSent).toEqual(positionOf(second).firstSent);
+});
