@@ -38,6 +38,7 @@ export function onAbort(signal: Stop | undefined, fn: (reason: unknown) => void)
 function listen(signal: Stop): Waiting {
   const entries = new Set<(reason: unknown) => void>();
   const aborted = (): void => {
+    stop(); // not every kind of signal lets its listeners go when it has aborted
     for (const entry of [...entries]) {
       // One of those before it may have made it forgotten.
       if (entries.delete(entry)) entry(signal.reason);
