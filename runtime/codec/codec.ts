@@ -53,7 +53,7 @@ export interface Codec {
   /** What it writes by hand. Absent: nothing. */
   readonly calls?: CallMessages;
   /**
-   * The messages of a packet, unshaped. Slots of calls and results among them view its bytes. Absent: `unpackList` and
+   * The messages of a packet, unshaped. Slots of calls, results and items among them view its bytes. Absent: `unpackList` and
    * `unshape` do it.
    */
   unshapeList?<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array): MessageShape<Desc>[];

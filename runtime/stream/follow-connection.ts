@@ -71,7 +71,7 @@ export function followDialer<I extends DescMessage, O extends DescMessage>(
 function firstPacket<I extends DescMessage, O extends DescMessage>(
   env: StreamEnvironment,
   followed: Followed<I, O>,
-  { token, after, generation }: StreamOpening,
+  { token, after, generation }: StreamOpening<MessageShape<O>>,
   slot: string,
 ): Uint8Array {
   const { idleMs } = followed.definition;
@@ -107,7 +107,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
   readonly probe: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   readonly #env: StreamEnvironment;
   readonly #followed: Followed<I, O>;
-  readonly #opening: StreamOpening;
+  readonly #opening: StreamOpening<MessageShape<O>>;
   readonly #packet: Uint8Array;
   readonly #begun: ReturnType<OwnConnections["begin"]>;
   readonly #closeOwn: () => void;
@@ -117,7 +117,7 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
   constructor(
     env: StreamEnvironment,
     followed: Followed<I, O>,
-    opening: StreamOpening,
+    opening: StreamOpening<MessageShape<O>>,
     own: OwnConnections,
     packet: Uint8Array,
     closeOwn: () => void,

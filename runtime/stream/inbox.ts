@@ -61,11 +61,14 @@ export class Inbox<T> {
     this.wakeWriter();
   }
 
-  /** Resolves at the next arrival, or when `wakeReader` is called. One may wait at a time. */
+  /** Calls once, at the next arrival or when `wakeReader` is called. One may wait at a time. */
+  onArrival(fn: () => void): void {
+    this.#reader = fn;
+  }
+
+  /** Resolves then. */
   arrival(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#reader = resolve;
-    });
+    return new Promise((resolve) => this.onArrival(resolve));
   }
 
   /** Resolves as soon as there is room, or when `wakeWriter` is called. One may wait at a time. */
@@ -77,8 +80,9 @@ export class Inbox<T> {
   }
 
   wakeReader(): void {
-    this.#reader?.();
+    const reader = this.#reader;
     this.#reader = undefined;
+    reader?.();
   }
 
   wakeWriter(): void {

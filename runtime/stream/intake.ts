@@ -85,6 +85,13 @@ export class Intake<T> {
     }
   }
 
+  /** Takes an item in its place, with nothing to tell beside it; false: it is for {@link take}. */
+  offer(seq: number, item: T, byteCount: number): boolean {
+    if (!this.#gave || !this.#numbering.isNext(seq)) return false;
+    this.#item(seq, item, byteCount);
+    return true;
+  }
+
   #ready({ at, restarted }: Extract<StreamMessage<T>, { kind: "ready" }>, told: Told): void {
     if (this.#open) throw new NumberingBreach("ready came twice");
     this.#open = true;

@@ -50,6 +50,11 @@ export class Numbering {
     return this.#lostTo(at.seq);
   }
 
+  /** Whether an item of this number is in its place. */
+  isNext(seq: number): boolean {
+    return seq === (this.#last === undefined ? 0 : this.#last.seq + 1);
+  }
+
   /** @throws NumberingBreach */
   item(seq: number): Numbered {
     const last = this.#last;

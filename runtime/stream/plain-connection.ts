@@ -32,7 +32,7 @@ export function plainDialer<I extends DescMessage, O extends DescMessage>(
 function plainConnection<I extends DescMessage, O extends DescMessage>(
   env: StreamEnvironment,
   { definition, request, headers, contextValues, onHeader, onTrailer }: Followed<I, O>,
-  { token, signal, onByte }: StreamOpening,
+  { token, signal, onByte }: StreamOpening<MessageShape<O>>,
   own: OwnConnections,
   closeOwn: () => void,
 ): StreamConnection<MessageShape<O>> {

@@ -110,7 +110,8 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
         const item = this.#waitingReads === 0 ? this.#inbox.takeItem() : undefined;
         if (item !== undefined) return Promise.resolve(this.#taken(item));
         // A gap is only given where the options ask for it.
-        return this.#nextInTurn() as Promise<IteratorResult<MessageShape<O>, undefined>>;
+        const result = this.#isQuiet ? this.#nextArrival() : this.#nextInTurn();
+        return result as Promise<IteratorResult<MessageShape<O>, undefined>>;
       },
       return: async () => {
         await this.close();
@@ -131,6 +132,30 @@ class Stream<I extends DescMessage, O extends DescMessage, Gaps extends GapMode>
   #taken({ at, item }: Extract<Arrived<MessageShape<O>>, { kind: "item" }>): IteratorResult<MessageShape<O>> {
     this.#loop.intake.taken(at);
     return { done: false, value: item };
+  }
+
+  /** Nothing is there, and something may come. */
+  get #isQuiet(): boolean {
+    return (
+      this.#waitingReads === 0 &&
+      this.#inbox.count === 0 &&
+      this.#running !== undefined &&
+      this.#end === undefined
+    );
+  }
+
+  /** Hands an item to the reader as it comes: a follower of a quiet topic always waits, for one item at a time. */
+  #nextArrival(): Promise<IteratorResult<MessageShape<O> | Gap, undefined>> {
+    this.#waitingReads += 1;
+    const result = new Promise<IteratorResult<MessageShape<O> | Gap, undefined>>((resolve) => {
+      this.#inbox.onArrival(() => {
+        this.#waitingReads -= 1;
+        const item = this.#inbox.takeItem();
+        resolve(item === undefined ? this.#next(undefined) : this.#taken(item));
+      });
+    });
+    this.#turn = result;
+    return result;
   }
 
   /** A loop waits for one item at a time; who asks for more than one at once gets them in order. */

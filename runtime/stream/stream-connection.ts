@@ -28,7 +28,7 @@ export interface StreamBatch<T> {
 }
 
 /** What a connection is opened with. */
-export interface StreamOpening {
+export interface StreamOpening<T> {
   readonly token: string | undefined;
   readonly after: Position | undefined;
   /** Counts the connections of this stream, from 1. */
@@ -37,6 +37,11 @@ export interface StreamOpening {
   readonly signal: AbortSignal;
   /** Called for whatever arrives, before it is read, with the time of the monotonic clock. */
   readonly onByte: (atMs: number) => void;
+  /**
+   * Takes an item at once, while `next` waits and nothing has come for it: most items come alone, and go to the program
+   * without a promise for each layer. False: it is to be given by `next`.
+   */
+  readonly offer: (seq: number, item: T, byteCount: number) => boolean;
 }
 
 export interface StreamConnection<T> {
@@ -58,7 +63,7 @@ export interface StreamConnection<T> {
 
 /** Opens connections of one stream. `open` connects nothing before the first `next`. */
 export interface StreamDialer<T> {
-  open(opening: StreamOpening): StreamConnection<T>;
+  open(opening: StreamOpening<T>): StreamConnection<T>;
   /** What is kept between two connections goes. */
   close(): void;
 }

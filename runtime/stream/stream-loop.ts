@@ -177,7 +177,7 @@ export class StreamLoop<T> {
     answered: () => void,
     report: (end: "answered" | "fault" | "nothing") => void,
   ): Promise<void> {
-    const { env, dialer } = this.#parts;
+    const { env, dialer, inbox } = this.#parts;
     const { signal } = this.#stop;
     const cut = new AbortController();
     const forget = onAbort(signal, (reason) => cut.abort(reason));
@@ -191,6 +191,8 @@ export class StreamLoop<T> {
         this.#lastByteAt = atMs;
         this.#idle?.note(atMs);
       },
+      offer: (seq, item, byteCount) =>
+        !cut.signal.aborted && !inbox.isFull && this.intake.offer(seq, item, byteCount),
     });
     let broken = true;
     try {

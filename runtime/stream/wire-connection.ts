@@ -67,7 +67,7 @@ export function wireDialer<I extends DescMessage, O extends DescMessage>(
 interface Parts<I extends DescMessage, O extends DescMessage> {
   readonly followed: Followed<I, O>;
   readonly shared: SharedWire;
-  readonly opening: StreamOpening;
+  readonly opening: StreamOpening<MessageShape<O>>;
   /** Opens a connection of its own in place of this one. */
   readonly openOwn: () => StreamConnection<MessageShape<O>>;
   /** The stream has no numbers: it goes by itself from now on. */
@@ -163,9 +163,11 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
         this.#put(message);
         this.over(undefined);
       } else if (!this.#isExpected(message)) {
+        const item = kind.case === "item" ? kind.value.item : undefined;
+        const byteCount = item === undefined ? 0 : payloadBytes(item);
+        if (this.#offered(message, byteCount)) return;
         this.#put(message);
-        if (kind.case === "item" && kind.value.item !== undefined)
-          this.#waitingBytes += payloadBytes(kind.value.item);
+        this.#waitingBytes += byteCount;
         if (this.#isFull) this.#slow.mark();
       }
     } catch (error) {
@@ -238,6 +240,12 @@ class WireConnection<I extends DescMessage, O extends DescMessage>
     this.#put({ kind: "end", again: true, afterMs: 0, lagged: true, error: undefined });
     this.over(undefined);
     return true;
+  }
+
+  /** Whether the loop, which waits for what comes next, has taken this. */
+  #offered(message: StreamMessage<MessageShape<O>>, byteCount: number): boolean {
+    if (message.kind !== "item" || this.#wake === undefined) return false;
+    return this.#parts.opening.offer(message.seq, message.item, byteCount);
   }
 
   #put(message: StreamMessage<MessageShape<O>>): void {

@@ -25,7 +25,7 @@ export function writePacket<Desc extends DescMessage>(
 }
 
 /**
- * The messages of a packet. The payloads of calls and results may view its bytes: see {@link ownPayload}.
+ * The messages of a packet. The payloads of calls, results and items may view its bytes: see {@link ownPayload}.
  *
  * @throws CodecError for bytes that are not one.
  */

@@ -1,4 +1,4 @@
-/** Calls and results that the msgpack codec writes and reads by hand are what its general way makes of them. */
+/** Calls, results and items that the msgpack codec writes and reads by hand are what its general way makes of them. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import {
@@ -7,6 +7,7 @@ import {
   ClientMessageSchema,
   ErrorSchema,
   HeaderSchema,
+  ItemSchema,
   Mark,
   PayloadSchema,
   ResultSchema,
@@ -67,6 +68,11 @@ function clientMessage(): ClientMessage {
 }
 
 function serverMessage(): ServerMessage {
+  if (below(3) === 0) {
+    const value = create(ItemSchema, { stream: some(counts), seq: some(times) });
+    if (below(8) > 0) value.item = payloadOf(general, HeaderSchema, user());
+    return create(ServerMessageSchema, { kind: { case: "item", value } });
+  }
   const result = create(ResultSchema, {
     id: some(counts),
     mark: below(7) as Mark,
@@ -92,6 +98,9 @@ function withContent(messages: readonly (ClientMessage | ServerMessage)[]): unkn
       const content = messageIn(general, HeaderSchema, kind.value.outcome.value);
       return [{ ...kind.value, outcome: "here" }, content];
     }
+    if (kind.case === "item" && kind.value.item !== undefined) {
+      return [{ ...kind.value, item: "here" }, messageIn(general, HeaderSchema, kind.value.item)];
+    }
     return [kind];
   });
 }
@@ -105,7 +114,7 @@ function outcomeOf(read: () => unknown): unknown {
   }
 }
 
-describe("a packet of calls or results", () => {
+describe("a packet of calls, results or items", () => {
   it("has the same messages as when it is read the general way", () => {
     for (let round = 0; round < 300; round += 1) {
       const calls = writePacket(general, ClientMessageSchema, Array.from({ length: 9 }, clientMessage));
@@ -125,6 +134,10 @@ describe("a packet of calls or results", () => {
       packet[1 + below(packet.length - 1)] = below(256);
       const read = (codec: Codec) => () => withContent(readPacket(codec, ClientMessageSchema, packet));
       expect(outcomeOf(read(msgpackCodec))).toStrictEqual(outcomeOf(read(general)));
+      const said = writePacket(general, ServerMessageSchema, [serverMessage()]);
+      said[1 + below(said.length - 1)] = below(256);
+      const readSaid = (codec: Codec) => () => withContent(readPacket(codec, ServerMessageSchema, said));
+      expect(outcomeOf(readSaid(msgpackCodec))).toStrictEqual(outcomeOf(readSaid(general)));
     }
   });
 
