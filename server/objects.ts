@@ -21,6 +21,8 @@ import type {
 import type { HandlerContext } from "../runtime/base/handlers.ts";
 import { reasonFrom } from "../runtime/base/errors.ts";
 import { liveError } from "../runtime/base/live-reasons.ts";
+import { EitherSignal } from "../runtime/base/either-signal.ts";
+import type { Stop } from "../runtime/base/late-signal.ts";
 import type { Log } from "../runtime/base/log.ts";
 import type { Random } from "../runtime/base/random.ts";
 import { onAbort } from "../runtime/base/signals.ts";
@@ -75,15 +77,15 @@ class GuestCall implements ObjectCall {
   readonly callId: string | undefined;
   readonly tries: number;
   readonly deadline: ObjectCall["deadline"];
-  readonly options: ObjectCall["options"];
   readonly guest: Guest;
-  readonly waiting: AbortSignal;
+  readonly waiting: Stop;
+  readonly #carried: Pick<Carried, "requestHeader">;
   /** Its handler was called: the turn is the handler's from then on. */
   began = false;
 
   constructor(
     request: Message,
-    carried: Pick<Carried, "requestHeader" | "signal">,
+    carried: Carried,
     { member, definition }: ProvidedMethod,
     guest: Guest,
     clock: Clock,
@@ -95,9 +97,13 @@ class GuestCall implements ObjectCall {
     this.tries = guest.call?.lane?.tries ?? 1;
     const leftMs = guest.deadline === undefined ? undefined : guest.deadline - clock.monotonic();
     this.deadline = deadlineAfter(clock, leftMs ?? Number.POSITIVE_INFINITY);
-    this.options = { headers: carried.requestHeader };
     this.guest = guest;
-    this.waiting = carried.signal;
+    this.waiting = carried.stop ?? carried.signal;
+    this.#carried = carried;
+  }
+
+  get options(): ObjectCall["options"] {
+    return { headers: this.#carried.requestHeader };
   }
 
   whenOver(): void {
@@ -273,9 +279,10 @@ export class ServerObjects {
     const made = new GuestCall(request, carried, method, guest, clock);
     let forget: () => void = () => undefined;
     try {
-      await guest.turn.start();
-      const holding = await holdingOf();
-      forget = onAbort(carried.signal, () => holding.forget(made));
+      if (!guest.turn.startNow()) await guest.turn.start();
+      const found = holdingOf();
+      const holding = found instanceof Promise ? await found : found;
+      forget = onAbort(made.waiting, () => holding.forget(made));
       return answerOf(await holding.call(made), carried);
     } catch (error) {
       return refused(error, definition.kind === "command");
@@ -310,14 +317,16 @@ export class ServerObjects {
 
   async #handle(command: ObjectCommand, guest: Guest, running: Running): Promise<Message> {
     const { definition, ending } = command;
-    const stop = new AbortController();
-    const forgets = [running.signal, ending].map((signal) => onAbort(signal, (reason) => stop.abort(reason)));
+    const stop = new EitherSignal(running, ending);
     try {
-      await guest.turn.start();
-      await running.begin();
+      if (!guest.turn.startNow()) await guest.turn.start();
+      const begun = running.begin();
+      if (begun !== undefined) await begun;
       const transaction = this.#transactionOf(definition, running);
       const reply = await command.handle({
-        signal: stop.signal,
+        get signal() {
+          return stop.signal;
+        },
         mayHaveRun: running.mayHaveRun,
         transaction: transaction.use,
       });
@@ -325,7 +334,7 @@ export class ServerObjects {
     } catch (error) {
       throw errorOfThrow(error, definition, this.#parts.log);
     } finally {
-      for (const forget of forgets) forget();
+      stop.over();
       guest.turn.leave();
     }
   }

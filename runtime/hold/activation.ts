@@ -8,6 +8,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../base/clock.ts";
 import type { ObjectDefinition } from "../base/definition.ts";
 import { FewSet } from "../base/few-set.ts";
+import { LateSignal } from "../base/late-signal.ts";
 import type { Log } from "../base/log.ts";
 import type { GetOptions, HoldOptions, Reference, Self } from "../base/objects.ts";
 import { checkedImplementation, type Implementation } from "./implementation.ts";
@@ -40,7 +41,7 @@ export class Activation {
   /** Names this activation; never the same again. */
   readonly incarnation: string;
   readonly #owner: ActivationOwner;
-  #stop: AbortController | undefined;
+  #stop: LateSignal | undefined;
   /** What is done at the end, in the order in which it was said. */
   readonly #ends = new FewSet<() => void | Promise<void>>();
   #dependencies: Map<ReferenceCore, () => void> | undefined;
@@ -57,12 +58,12 @@ export class Activation {
   }
 
   /** Aborts when it ends. */
-  get signal(): AbortSignal {
+  get ending(): LateSignal {
     if (this.#stop === undefined) {
-      this.#stop = new AbortController();
+      this.#stop = new LateSignal();
       if (this.#ended) this.#stop.abort(hasEnded());
     }
-    return this.#stop.signal;
+    return this.#stop;
   }
 
   /** Runs the factory. Rejects with whatever it threw, or with what is wrong with what it returned. */
@@ -113,7 +114,7 @@ export class Activation {
   #self(): Self {
     const { clock, log } = this.#owner.env;
     // As an arrow function it may stand in the getter, where `this` is another one.
-    const signal = (): AbortSignal => this.signal;
+    const signal = (): AbortSignal => this.ending.signal;
     const hold = (definition: ObjectDefinition, params: unknown, options?: HoldOptions<string>): Reference =>
       referenceTo(definition, this.#depend(definition, params, options).core);
     const get = (
@@ -149,7 +150,7 @@ export class Activation {
       await whenLive(core, {
         clock: this.#owner.env.clock,
         readyTimeoutMs,
-        signals: [this.signal, options?.signal],
+        signals: [this.ending, options?.signal],
         failsOnDrop: this.#activating,
       });
     } catch (error) {

@@ -152,6 +152,6 @@ export interface ObjectAnswer {
   readonly mark: Mark | undefined;
   /** It was kept from an earlier run. */
   readonly repeat: boolean;
-  readonly header?: Headers;
-  readonly trailer?: Headers;
+  readonly header?: Headers | undefined;
+  readonly trailer?: Headers | undefined;
 }

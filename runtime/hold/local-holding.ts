@@ -7,6 +7,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { VariantDefinition } from "../base/definition.ts";
 import { HoldfastError } from "../base/errors.ts";
 import type { Caller } from "../base/handlers.ts";
+import { LateSignal, type Stop } from "../base/late-signal.ts";
 import { liveError } from "../base/live-reasons.ts";
 import type { Change } from "../delta/operation.ts";
 import type {
@@ -37,7 +38,7 @@ export class LocalHolding implements Holding, ObjectHolder {
   readonly #holder: Holder;
   /** Made for the first call: most holdings of a server have none. */
   #order: StartOrder | undefined;
-  #running: Map<ObjectCall, AbortController> | undefined;
+  #running: Map<ObjectCall, LateSignal> | undefined;
   /** Of a serial object: the call ID of a command that is to come again, and of those that wait behind it. */
   #behind: Set<string> | undefined;
   #caller: Caller;
@@ -90,13 +91,13 @@ export class LocalHolding implements Holding, ObjectHolder {
 
   async call(call: ObjectCall): Promise<ObjectAnswer> {
     if (this.#variant?.members.includes(call.member) === false) return notRun(liveError("NO_SUCH_MEMBER"));
-    const forgotten = new AbortController();
+    const forgotten = new LateSignal();
     this.#running ??= new Map();
     this.#running.set(call, forgotten);
     this.#order ??= new StartOrder(this.#type.served.definition.$serial);
     try {
       return await this.#order.start(call.definition.kind === "command", (started, until) =>
-        this.#run(call, forgotten.signal, started, until),
+        this.#run(call, forgotten, started, until),
       );
     } finally {
       if (this.#running.get(call) === forgotten) this.#running.delete(call);
@@ -109,7 +110,7 @@ export class LocalHolding implements Holding, ObjectHolder {
 
   async #run(
     call: ObjectCall,
-    forgotten: AbortSignal,
+    forgotten: Stop,
     started: () => void,
     until: UntilOver,
   ): Promise<ObjectAnswer> {

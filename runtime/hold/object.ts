@@ -13,6 +13,7 @@ import type { Clock, Timer } from "../base/clock.ts";
 import type { VariantDefinition } from "../base/definition.ts";
 import { HoldfastError } from "../base/errors.ts";
 import { FewSet } from "../base/few-set.ts";
+import type { Stop } from "../base/late-signal.ts";
 import type { Log } from "../base/log.ts";
 import type { StateSource } from "../base/objects.ts";
 import type { Random } from "../base/random.ts";
@@ -111,9 +112,9 @@ export class HeldObject implements ActivationOwner, Lingerer {
   }
 
   /** The running activation's signal and its handlers; undefined when it is not live. */
-  live(): { readonly ending: AbortSignal; handler(member: string): MemberHandler | undefined } | undefined {
+  live(): { readonly ending: Stop; handler(member: string): MemberHandler | undefined } | undefined {
     const implementation = this.#implementation;
-    const ending = this.#activation?.signal;
+    const ending = this.#activation?.ending;
     if (implementation === undefined || ending === undefined) return undefined;
     return { ending, handler: (member) => implementation.handler(member) };
   }

@@ -12,15 +12,19 @@ import type { Clock } from "../base/clock.ts";
 import { callKeepMs, handlerMostMs } from "../base/constants.ts";
 import type { CommandDefinition, ObjectDefinition } from "../base/definition.ts";
 import { isHandlerRefusal } from "../base/handler-refusal.ts";
-import type { Caller, CommandContext, HandlerContext } from "../base/handlers.ts";
+import type { Caller, CommandContext } from "../base/handlers.ts";
+import { LateSignal, type Stop } from "../base/late-signal.ts";
 import type { Log } from "../base/log.ts";
 import { onAbort } from "../base/signals.ts";
 import { snapshot } from "../base/snapshot.ts";
 import type { ObjectAnswer, ObjectCall } from "./holding.ts";
 import type { MemberHandler } from "./implementation.ts";
-
-/** What a run of a command has beside the request. */
-export type RunningCommand = Pick<CommandContext, "signal" | "mayHaveRun" | "transaction">;
+import {
+  ObjectCommandContext,
+  ObjectContext,
+  type RunningCommand,
+  type SetHeaders,
+} from "./object-context.ts";
 
 /** A command on an object, on its way to its handler. */
 export interface ObjectCommand {
@@ -33,7 +37,7 @@ export interface ObjectCommand {
   readonly caller: Caller;
   readonly session: string | undefined;
   /** Aborts when the object's activation ends. */
-  readonly ending: AbortSignal;
+  readonly ending: Stop;
   /** It meets a run of its own, or what was kept of one: its handler will not be called. */
   readonly joined: () => void;
   /** Calls the handler: gives what it returned, or rejects with what it threw. At most once. */
@@ -51,7 +55,7 @@ export interface CallPlace {
   readonly caller: Caller;
   readonly session: string | undefined;
   /** Aborts when the object's activation ends. */
-  readonly ending: AbortSignal;
+  readonly ending: Stop;
   readonly handler: MemberHandler;
   /** To be called when the handler was called, or will not be. */
   readonly started: () => void;
@@ -67,24 +71,9 @@ export interface CallPlace {
  *
  * @param forgotten - aborts when nobody waits for a query or signal any more.
  */
-export async function runCall(
-  call: ObjectCall,
-  place: CallPlace,
-  forgotten: AbortSignal,
-): Promise<ObjectAnswer> {
+export async function runCall(call: ObjectCall, place: CallPlace, forgotten: Stop): Promise<ObjectAnswer> {
   const { definition } = call;
-  const header = new Headers();
-  const trailer = new Headers();
-  const context: Omit<HandlerContext, "signal"> = {
-    caller: place.caller,
-    session: place.session,
-    deadline: Number.isFinite(call.deadline.at) ? call.deadline.at : undefined,
-    requestHeader: new Headers(call.options.headers),
-    responseHeader: header,
-    responseTrailer: trailer,
-    log: place.log,
-    clock: place.clock,
-  };
+  const set: SetHeaders = { header: undefined, trailer: undefined };
   if (definition.kind === "command") {
     const { type, params, key, caller, session, ending } = place;
     const answer = await place.run({
@@ -98,25 +87,24 @@ export async function runCall(
       ending,
       joined: place.started,
       handle: (running) => {
-        const handled = handle(place, call, { ...context, callId: call.callId, ...running });
+        const handled = handle(place, call, new ObjectCommandContext(call, place, set, running));
         place.until(handled);
         return handled;
       },
     });
-    return { header, trailer, ...answer };
+    return { ...set, ...answer };
   }
-  const stop = new AbortController();
+  const stop = new LateSignal();
   const forgets = [place.ending, forgotten].map((signal) => onAbort(signal, (reason) => stop.abort(reason)));
   try {
-    const handled: unknown = place.handler(call.request, { ...context, signal: stop.signal });
+    const handled: unknown = place.handler(call.request, new ObjectContext(call, place, set, stop));
     place.started();
     const reply = await handled;
     return {
       result: { reply: replyOf(definition.method.output, reply) },
       mark: undefined,
       repeat: false,
-      header,
-      trailer,
+      ...set,
     };
   } catch (error) {
     return { result: { error: errorOfThrow(error, call, place.log) }, mark: undefined, repeat: false };
@@ -125,7 +113,7 @@ export async function runCall(
   }
 }
 
-async function handle(place: CallPlace, call: ObjectCall, context: object): Promise<unknown> {
+async function handle(place: CallPlace, call: ObjectCall, context: ObjectCommandContext): Promise<unknown> {
   const reply: unknown = place.handler(call.request, context);
   place.started();
   return reply;
@@ -186,14 +174,16 @@ async function runPlainly(
   { use }: PlainTransaction,
 ): Promise<ObjectAnswer> {
   const { definition } = command;
-  const limit = new AbortController();
+  const limit = new LateSignal();
   const late = (): void =>
     limit.abort(new ConnectError("the handler took longer than it may", Code.DeadlineExceeded));
   const timer = clock.timer(definition.handlerMostMs ?? handlerMostMs, late, { background: true });
   const forget = onAbort(command.ending, (reason) => limit.abort(reason));
   try {
     const reply = await command.handle({
-      signal: limit.signal,
+      get signal() {
+        return limit.signal;
+      },
       mayHaveRun: false,
       transaction: use,
     });

@@ -10,6 +10,7 @@ import type { HoldfastError } from "../base/errors.ts";
 import { reasonError } from "../base/errors.ts";
 import { liveError } from "../base/live-reasons.ts";
 import type { ReferenceState } from "../base/objects.ts";
+import type { Stop } from "../base/late-signal.ts";
 import { onAbort } from "../base/signals.ts";
 import type { ReferenceCore } from "./reference.ts";
 
@@ -17,7 +18,7 @@ export interface WhenLiveOptions {
   readonly clock: Clock;
   readonly readyTimeoutMs: number;
   /** Any of them that aborts ends the wait. */
-  readonly signals: readonly (AbortSignal | undefined)[];
+  readonly signals: readonly (Stop | undefined)[];
   /** A drop rejects too: for an object that waits for what it depends on, which tries again by itself. */
   readonly failsOnDrop?: boolean;
 }
