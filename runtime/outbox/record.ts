@@ -10,6 +10,9 @@ import type { Stamp } from "../call/stamp.ts";
 import type { Entry } from "./entry.ts";
 import type { Shelf } from "./shelf.ts";
 
+/** A write that took so long was no slow disk: the process did not run. Less than until its lock is another one's. */
+const standstillMsLeast = 3_000;
+
 export class Record {
   readonly stamp: Stamp;
   #entry: Entry;
@@ -84,9 +87,18 @@ export class Record {
 
   /** See `Keep.notSent`. */
   async notSent(): Promise<void> {
+    const { clock } = this.#shelf;
+    const written = this.#entry.stamp;
+    const lookedAt = clock.monotonic();
     this.stamp.notSent();
     // What is written says that it may have been sent: too much, which is safe.
-    if (await this.#untouched().catch(() => false)) await this.#write().catch(() => undefined);
+    if (!(await this.#untouched().catch(() => false))) return;
+    await this.#write().catch(() => undefined);
+    if (clock.monotonic() - lookedAt < standstillMsLeast) return;
+    // This process stood still, so another one may have had the lock, sent the entry and taken it out; and this has
+    // brought it back as one that was never sent. So it is said again that it may have been.
+    this.stamp.adopt(written);
+    await this.save();
   }
 
   /** Whether what is in the store is this process' word alone: without the lock another one may have gone on with it. */

@@ -64,6 +64,10 @@ export class Shelf {
     this.#options = options;
   }
 
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
   /** In the order in which they leave. */
   get entries(): Watchable<readonly Shelved[]> {
     return this.#list;

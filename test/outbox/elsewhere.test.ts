@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { positionOf } from "../support/call-world.ts";
 import { early, none, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
+import type { OutboxStore } from "../../runtime/outbox/outbox-store.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
 import { sleep } from "../../runtime/base/clock.ts";
 
@@ -253,4 +254,35 @@ it("a later process tells the very first sending that the tries before it have t
   http.otherwise = () => answers.ok();
   await world.settled(world.process().outbox.send());
   expect(positionOf(http.requests.at(-1)).firstSent).toEqual(positionOf(second).firstSent);
+});
+
+it("an entry that a process which stood still has brought back is as old as it was", async () => {
+  const inner = withoutLock(memoryOutbox());
+  let putCount = 0;
+  let goOn = (): void => undefined;
+  const stoodStill = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  // The third write of the first process takes back what the second has said: that it is being sent.
+  const put: OutboxStore["put"] = async (name, bytes) => {
+    putCount += 1;
+    if (putCount === 3) await stoodStill;
+    await inner.put(name, bytes);
+  };
+  await using world = outboxWorld({ ...inner, put });
+  const { clock, http } = world;
+  const a = world.process();
+  await world.settled(a.call(none, {})); // the server's time is known
+  http.next(fault("refused-stream", false));
+  a.call(early, { text: "a" }, { timeoutMs: 60_000 }).catch(() => undefined);
+  await clock.advance(1_000);
+  const first = http.requests.at(-1);
+  await world.settled(world.process().outbox.send());
+  await clock.advance(10_000);
+  const before = http.requests.length;
+  goOn();
+  await clock.advance(30_000);
+  const later = http.requests.slice(before);
+  expect(later).not.toEqual([]);
+  for (const each of later) expect(positionOf(each).firstSent).toEqual(positionOf(first).firstSent);
 });

@@ -101,4 +101,9 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
     found:
       "what was sent before another person signed in runs in that one's name, when a later program finds it in the outbox",
   },
+  {
+    seed: 558_867,
+    found:
+      "a process that stood still as it wrote that an entry has not left brings back one that another process has sent",
+  },
 ];
