@@ -14,10 +14,12 @@ import {
   drawHoldOps,
   drawHolds,
   drawOps,
+  drawOverloadOps,
   drawRush,
   type HoldPlan,
   type Op,
   type OpKind,
+  type Overload,
   type WorkloadShape,
 } from "./workload.ts";
 
@@ -60,6 +62,7 @@ export interface Plan {
   readonly readMsMost: number;
   /** Calls that a memory store keeps for one caller. */
   readonly callsPerCallerMost: number | undefined;
+  readonly overload: Overload | undefined;
   /** What clients hold; none in most worlds, since they cost less. */
   readonly holds: readonly HoldPlan[];
   /** The share of activations that fail, or fail later. */
@@ -104,6 +107,10 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
   const windows = random.fork("window");
   const windowBytes = windows.pick([undefined, undefined, 100]);
   const rushes = windowBytes !== undefined && hostCount === 1 && windows.chance(0.3);
+  const overloads = random.fork("overload");
+  const overload = overloads.chance(0.04)
+    ? { atMs: overloads.int(durationMs), forMs: 5_000 + overloads.int(20_000) }
+    : undefined;
   const some = (chance: number, value: number): number => (rest.chance(chance) ? value : 0);
   return {
     seed,
@@ -115,6 +122,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
       ...drawOps(random.fork("ops"), workload),
       ...drawCrowd(random.fork("crowd"), workload, incidents),
       ...(rushes ? drawRush(windows, workload) : []),
+      ...(overload === undefined ? [] : drawOverloadOps(overloads, workload, overload)),
       ...drawHoldOps(random.fork("held"), holding.holds, durationMs),
     ],
     rates: drawRates(random.fork("rates"), shape),
@@ -125,6 +133,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     beats: hostCount === 1 && random.fork("beats").chance(0.25),
     signInMs: random.fork("sign-ins").pick([undefined, undefined, 15_000, 70_000, 300_000]),
     windowBytes,
+    overload,
     readMsMost: random.fork("reads").pick([0, 0, 50]),
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),

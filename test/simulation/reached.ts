@@ -52,6 +52,7 @@ export const marksToReach = [
   "a reader who may not write",
   "a room that saw its shelf made afresh",
   "PARK_TIMEOUT",
+  "a reply after an overload",
 ] as const;
 
 export type ReachedMark = (typeof marksToReach)[number];
@@ -256,6 +257,9 @@ function reachedByOutcome(end: WorldEnd, reached: Set<ReachedMark>): void {
       reached.add("a client killed with a call open");
       continue;
     }
+    const { atMs = Infinity, forMs = 0 } = end.plan.overload ?? {};
+    if (ended.ended.kind === "reply" && ended.op.key.startsWith("overload-") && ended.at > atMs + forMs)
+      reached.add("a reply after an overload");
     if (ended.ended.kind !== "error") continue;
     const { reason, callId = "", outcome } = ended.ended;
     for (const name of reasons) if (reason === name) reached.add(name);

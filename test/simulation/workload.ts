@@ -106,6 +106,24 @@ export function drawCrowd(
   }));
 }
 
+const overloadOpId = 14_000;
+
+/** A time in which somebody before the servers answers every command with "not now". */
+export interface Overload {
+  readonly atMs: number;
+  readonly forMs: number;
+}
+
+/** Commands of one client that meet an overload, more than a link may repeat as often as it likes. */
+export function drawOverloadOps(random: SeededRandom, { clientCount }: WorkloadShape, its: Overload): Op[] {
+  const client = random.int(clientCount);
+  return Array.from({ length: 30 + random.int(30) }, (_, number) => ({
+    ...{ id: overloadOpId + number, atMs: its.atMs + random.int(2_000), client, kind: "whisper" },
+    ...{ outbox: "none", merge: false, list: "list0", key: `overload-${number}`, refuse: 0, thinkMs: 0 },
+    ...{ budgetMs: 30_000, abortAfterMs: undefined },
+  }));
+}
+
 const rushOpId = 15_000;
 
 /** A reader so slow that its topic moves on without it, while a list grows fast. */

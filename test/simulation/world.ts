@@ -32,6 +32,8 @@ export interface WorldEnd {
   readonly unhandled: readonly unknown[];
 }
 
+const tooMuch = { status: 503, header: {}, body: "" } as const;
+
 export class World {
   readonly plan: Plan;
   readonly clock: VirtualClock = virtualClock();
@@ -93,12 +95,19 @@ export class World {
   /** A memory store's own gap: a first try that tells its age alone must not be late where calls may be forgotten. */
   #fateOf(request: Parameters<typeof drawFate>[1]): ReturnType<typeof drawFate> {
     const { seed, rates, store, windowBytes } = this.plan;
-    const fate = drawFate(seed, request, rates);
+    const drawn = drawFate(seed, request, rates);
+    const call = request.header.get("holdfast-call");
+    const fate = call !== null && this.#overloaded ? { ...drawn, answer: tooMuch } : drawn;
     if (request.url.endsWith("/Follow") && windowBytes !== undefined) return { ...fate, windowBytes };
     const { twinMs, ...rest } = fate;
     if (twinMs === undefined || store === "durable") return fate;
-    const call = request.header.get("holdfast-call") ?? "";
-    return /;t=1;a=\d+$/.test(call) ? rest : fate;
+    return /;t=1;a=\d+$/.test(call ?? "") ? rest : fate;
+  }
+
+  get #overloaded(): boolean {
+    const { atMs, forMs } = this.plan.overload ?? { atMs: Infinity, forMs: 0 };
+    const now = this.clock.monotonic();
+    return now >= atMs && now < atMs + forMs;
   }
 
   /** A connection may live longer than what goes wrong, which is asked for at each packet: what is left is spared. */

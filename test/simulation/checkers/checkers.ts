@@ -3,6 +3,7 @@ import type { WorldEnd } from "../world.ts";
 import { activations } from "./activations.ts";
 import { budgets } from "./budgets.ts";
 import { callers } from "./callers.ts";
+import { connects } from "./connects.ts";
 import { heldOrder } from "./held-order.ts";
 import { leftovers } from "./leftovers.ts";
 import { linkStates } from "./link-states.ts";
@@ -14,6 +15,7 @@ import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
 import { publishing } from "./publishing.ts";
 import { references } from "./references.ts";
+import { repeats } from "./repeats.ts";
 import { sendings } from "./sendings.ts";
 import { settledCalls } from "./settled-calls.ts";
 import { sessions } from "./sessions.ts";
@@ -34,6 +36,8 @@ export const checkers: Readonly<Record<string, Checker>> = {
   settledCalls,
   outbox,
   linkStates,
+  repeats,
+  connects,
   liveness,
   signals,
   streams,

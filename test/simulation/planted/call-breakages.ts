@@ -1,6 +1,6 @@
 /** Breakages of calls: their lanes, tries, outcomes, gate and sign-in. */
 import type { Breakage } from "./breakage.ts";
-import { all, crowd, incident, nobodies, ops, rate } from "./worlds.ts";
+import { all, crowd, incident, nobodies, ops, overloads, rate } from "./worlds.ts";
 
 export const lanes: readonly Breakage[] = [
   {
@@ -158,5 +158,19 @@ export const client: readonly Breakage[] = [
     from: "    this.anonymous = newId(this.random);",
     to: '    this.anonymous = "a".repeat(22);\n    this.lane satisfies object;',
     where: all(nobodies, ops(3, "pay", "shout")),
+  },
+  {
+    name: "repeats take nothing from their budget",
+    file: "runtime/call/call.ts",
+    from: "    return Math.max(hintMs, ownMs, this.#env.takeRetryToken(this.#deadline.leftMs()));",
+    to: "    return Math.max(hintMs, ownMs);",
+    where: overloads,
+  },
+  {
+    name: "a gate's waits do not grow",
+    file: "runtime/link/link-environment.ts",
+    from: "      waitMs: (failures) => backoffMs(failures, Math.min(firstWaitMs, mostMs), mostMs, this.random),",
+    to: "      waitMs: () => Math.min(firstWaitMs, mostMs),",
+    where: incident("crash", "close"),
   },
 ];

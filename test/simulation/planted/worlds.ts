@@ -47,6 +47,10 @@ export const nobodies: World = ({ clients }) =>
 /** More calls at once than a gate lets go in one slice. */
 export const crowd: World = (plan) => plan.ops.some(({ key }) => key.startsWith("crowd"));
 
+/** More commands than a link may repeat at once meet an overload, over HTTP. */
+export const overloads: World = ({ overload, clients }) =>
+  overload !== undefined && clients.some(({ calls }) => calls === "http");
+
 /** Commands that go into an outbox at their end. */
 export const late: World = ({ ops: its }) => its.filter(({ outbox }) => outbox === "late").length > 4;
 
