@@ -74,7 +74,7 @@ export class SimulatedClient implements HttpClient, Connected {
     };
     const exchange = new Exchange(parts, request, body, seen, network.fate(seen));
     connection.carried.add(exchange);
-    if (connection.host === undefined) this.#connect(exchange, connection);
+    if (connection.host === undefined) this.#connect(exchange, connection, seen);
     else exchange.leave(connection);
     return exchange.answer;
   }
@@ -107,7 +107,10 @@ export class SimulatedClient implements HttpClient, Connected {
     this.#connection.unblock();
   }
 
-  #connect(exchange: Exchange, connection: Connection): void {
+  #connect(exchange: Exchange, connection: Connection, seen: SimulatedRequest): void {
+    // What waits for the same connection is no attempt of its own.
+    if (connection.carried.size === 1)
+      this.#network.tell({ kind: "connects", where: this.process.name, request: seen });
     const { fate } = exchange;
     const { origin, connectWaitMs } = this.#options;
     const over = this.#network.clock.timer(connectWaitMs, () =>

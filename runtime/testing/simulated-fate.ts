@@ -50,11 +50,12 @@ export interface Fate {
 /** What happened on the network, for timelines. */
 export interface NetworkEvent {
   /**
-   * `sent`: a request leaves its client; `arrived`: its server has it; `twin`: a late copy arrives; `answered`: the
+   * `connects`: a client begins to connect for a request; `sent`: a request leaves its client, a WebSocket's at once; `arrived`: its server has it; `twin`: a late copy arrives; `answered`: the
    * server's answer leaves; `heard`: its headers are with the client; `failed`: the client learns of a fault; `opened`
    * and `closed`: a WebSocket at its client; `silent`: from here on it is half-open.
    */
   readonly kind:
+    | "connects"
     | "sent"
     | "arrived"
     | "twin"

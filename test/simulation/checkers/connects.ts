@@ -1,7 +1,9 @@
 /**
  * L2: a link that finds nobody asks less and less: from two seconds into an outage on, at most once a second, however
- * many of its calls, streams and held objects wait.
+ * many of its calls, streams and held objects wait. Its wire and its HTTP each look for themselves, from when something
+ * first needs them.
  */
+import { wirePath } from "../../../runtime/wire/websocket.ts";
 import type { WorldEnd } from "../world.ts";
 
 const beginsMs = 2_000;
@@ -21,16 +23,18 @@ export function connects({ history }: WorldEnd): readonly string[] {
   for (const { at, event } of history.of("network")) {
     const { kind, request, text = "" } = event;
     if (request === undefined) continue;
-    const { client } = request;
-    if (kind === "heard" || kind === "opened") outages.delete(client);
-    if (kind !== "failed" || !/nobody listens|no connection/.test(text)) continue;
-    const outage = outages.get(client) ?? { begunAt: at, triedAt: [] };
-    outages.set(client, outage);
+    const isWire = request.url.endsWith(wirePath);
+    const way = `${request.client} ${isWire ? "wire" : "HTTP"}`;
+    if (kind === "heard" || kind === "opened") outages.delete(way);
+    const outage = outages.get(way);
+    if (kind === "failed" && outage === undefined && /nobody listens|no connection/.test(text))
+      outages.set(way, { begunAt: at, triedAt: [] });
+    if (outage === undefined || kind !== (isWire ? "sent" : "connects")) continue;
     const { begunAt, triedAt } = outage;
     if (at <= begunAt + beginsMs) continue;
     triedAt.push(at);
     const count = triedAt.length - (triedAt.findLastIndex((time) => time <= at - windowMs) + 1);
-    if (count > countMost) breaches.push(`${client} tried to connect ${count} times in ${windowMs} ms`);
+    if (count > countMost) breaches.push(`${way} tried to connect ${count} times in ${windowMs} ms`);
   }
   return breaches.slice(0, 1);
 }
