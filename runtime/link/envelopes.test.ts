@@ -46,7 +46,52 @@ async function valuesOf(replies: AsyncIterable<{ readonly value: string }>): Pro
   return values;
 }
 
+/** A body whose reader waits: each piece is offered, and comes by a promise when it is not taken. */
+function offeringAnswer() {
+  let offer: (piece: Uint8Array) => boolean = () => false;
+  let give: (piece: IteratorResult<Uint8Array, undefined>) => void = () => undefined;
+  const next = () => new Promise<IteratorResult<Uint8Array, undefined>>((resolve) => (give = resolve));
+  const body = {
+    onOffer: (take: typeof offer) => void (offer = take),
+    [Symbol.asyncIterator]: () => ({ next }),
+  };
+  const parts = { body, header: new Headers(), trailer: new Headers(), json: undefined };
+  const replies = new EnvelopedMessages(StringValueSchema, parts);
+  const push = (value: Uint8Array): boolean => {
+    const taken = offer(value);
+    if (!taken) give({ done: false, value });
+    return taken;
+  };
+  return { replies, push };
+}
+
 describe("the envelopes of a streaming answer", () => {
+  it("are offered where a piece is one message, and else come as ever", async () => {
+    const { replies, push } = offeringAnswer();
+    const [first, , long] = written as [Uint8Array, Uint8Array, Uint8Array];
+    const offered: string[] = [];
+    let takes = true;
+    replies.onOffer(({ value }) => takes && offered.push(value) > 0);
+    let waiting = replies.next();
+    expect(push(first)).toBe(true);
+    expect(push(long.subarray(0, 9))).toBe(false); // the middle of one
+    await Promise.resolve();
+    expect(push(long.subarray(9))).toBe(false);
+    expect((await waiting).value?.value).toBe(messages[2]);
+    waiting = replies.next();
+    expect(push(joinedBytes([first, long]))).toBe(false);
+    expect((await waiting).value?.value).toBe("a");
+    expect((await replies.next()).value?.value).toBe(messages[2]);
+    takes = false;
+    waiting = replies.next();
+    expect(push(first)).toBe(false);
+    expect((await waiting).value?.value).toBe("a");
+    waiting = replies.next();
+    expect(push(end)).toBe(false);
+    await expect(Promise.race([waiting, Promise.resolve("still waiting")])).resolves.toBe("still waiting");
+    expect(offered).toEqual(["a"]);
+  });
+
   const all = joinedBytes([...written, end]);
 
   it.each([1, 2, 3, 5, 7, 64, all.length])("are read from pieces of %d bytes", async (size) => {

@@ -7,6 +7,7 @@
 import type { MessageShape, DescMessage } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { endStreamFlag, endStreamFromJson } from "@connectrpc/connect/protocol-connect";
+import { type Offering, takeOffered } from "../base/offering.ts";
 import { joinedBytes } from "../base/whole-body.ts";
 import type { Codec } from "../codec/codec.ts";
 import { bytesOfMessage, messageOfBytes } from "./message-bytes.ts";
@@ -42,7 +43,7 @@ const done: IteratorResult<never, undefined> = { done: true, value: undefined };
 
 /** The messages of an answer, as they come; each `next` reads no further than its message. */
 export class EnvelopedMessages<Desc extends DescMessage>
-  implements AsyncIterableIterator<MessageShape<Desc>, undefined>
+  implements AsyncIterableIterator<MessageShape<Desc>, undefined>, Offering<MessageShape<Desc>>
 {
   readonly #desc: Desc;
   readonly #answer: EnvelopedBody;
@@ -65,6 +66,10 @@ export class EnvelopedMessages<Desc extends DescMessage>
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  onOffer(take: (message: MessageShape<Desc>) => boolean): void {
+    takeOffered<Uint8Array>(this.#answer.body, (piece) => this.#offered(piece, take));
   }
 
   /** @throws ConnectError the error that the stream ends with, or for bytes that are not of the protocol; what the body throws. */
@@ -91,6 +96,24 @@ export class EnvelopedMessages<Desc extends DescMessage>
     return done;
   }
 
+  /** A piece that is one message, as a server writes what comes alone. */
+  #offered(piece: Uint8Array, take: (message: MessageShape<Desc>) => boolean): boolean {
+    if (this.#waitingBytes > 0 || this.#ended || piece.length < headBytes || piece[0] !== 0) return false;
+    if (sizeAt(piece, 0) !== piece.length - headBytes) return false;
+    this.#answer.onByte?.();
+    let message: MessageShape<Desc>;
+    try {
+      message = this.#messageOf(piece.subarray(headBytes));
+    } catch {
+      return false; // it is thrown to who reads it
+    }
+    return take(message);
+  }
+
+  #messageOf(bytes: Uint8Array): MessageShape<Desc> {
+    return messageOfBytes(this.#desc, bytes, this.#answer.json) as MessageShape<Desc>;
+  }
+
   #add(piece: Uint8Array): void {
     this.#answer.onByte?.();
     if (this.#waitingBytes === 0) {
@@ -103,8 +126,7 @@ export class EnvelopedMessages<Desc extends DescMessage>
   /** The next message; undefined: more bytes are wanted, or the stream has ended. */
   #message(): MessageShape<Desc> | undefined {
     if (!this.#isThere(headBytes)) return undefined;
-    const { buffer, byteOffset } = this.#piece;
-    const size = new DataView(buffer, byteOffset + this.#at + 1, 4).getUint32(0);
+    const size = sizeAt(this.#piece, this.#at);
     if (!this.#isThere(headBytes + size)) return undefined;
     const flags = this.#piece[this.#at] ?? 0;
     const from = this.#at + headBytes;
@@ -134,9 +156,7 @@ export class EnvelopedMessages<Desc extends DescMessage>
       );
     }
     if (this.#ended) throw breach("something came after the EndStreamResponse");
-    if ((flags & endStreamFlag) === 0) {
-      return messageOfBytes(this.#desc, bytes, this.#answer.json) as MessageShape<Desc>;
-    }
+    if ((flags & endStreamFlag) === 0) return this.#messageOf(bytes);
     this.#ended = true;
     const { error, metadata } = endStreamFromJson(bytes);
     if (error !== undefined) {
@@ -152,6 +172,14 @@ export class EnvelopedMessages<Desc extends DescMessage>
     if (this.#waitingBytes > 0) throw breach("the last envelope is not whole");
     if (!this.#ended) throw breach("missing EndStreamResponse");
   }
+}
+
+/** Bytes of the message whose envelope begins here. */
+function sizeAt(piece: Uint8Array, at: number): number {
+  return (
+    (piece[at + 1] ?? 0) * 0x100_0000 +
+    (((piece[at + 2] ?? 0) << 16) | ((piece[at + 3] ?? 0) << 8) | (piece[at + 4] ?? 0))
+  );
 }
 
 function breach(what: string): ConnectError {

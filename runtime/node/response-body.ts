@@ -7,6 +7,7 @@
  * return does not tell the server.
  */
 import type { Readable } from "node:stream";
+import type { Offering } from "../base/offering.ts";
 import { type GatheringBody, joinedBytes } from "../base/whole-body.ts";
 
 /** Taken in ahead of the reader. Beyond HTTP's own window this is what one answer can grow to unread. */
@@ -28,12 +29,13 @@ type State =
 
 const end: IteratorResult<Uint8Array, undefined> = { done: true, value: undefined };
 
-export class ResponseBody implements GatheringBody {
+export class ResponseBody implements GatheringBody, Offering<Uint8Array> {
   readonly #source: BodySource;
   #chunks: Uint8Array[] = [];
   #aheadBytes = 0;
   #state: State = { kind: "open" };
   #wake: (() => void) | undefined;
+  #offer: ((chunk: Uint8Array) => boolean) | undefined;
   #gathering = false;
 
   constructor(source: BodySource) {
@@ -50,6 +52,10 @@ export class ResponseBody implements GatheringBody {
   abort(reason: unknown): void {
     this.#chunks = [];
     this.#finish(reason);
+  }
+
+  onOffer(take: (chunk: Uint8Array) => boolean): void {
+    this.#offer = take;
   }
 
   gather(): Promise<Uint8Array> {
@@ -99,6 +105,7 @@ export class ResponseBody implements GatheringBody {
 
   #take(chunk: Uint8Array): void {
     if (this.#state.kind !== "open") return;
+    if (this.#wake !== undefined && this.#offer?.(chunk) === true) return;
     this.#chunks.push(chunk);
     this.#aheadBytes += chunk.byteLength;
     if (this.#gathering) return;

@@ -18,6 +18,7 @@ import {
 } from "../../gen/holdfast/link/v1/link_pb.ts";
 import { ConnectionFault } from "../base/connection-fault.ts";
 import type { StreamDefinition } from "../base/definition.ts";
+import { takeOffered } from "../base/offering.ts";
 import { oneRequest } from "../base/plain-streams.ts";
 import { headerNames, tryHeaders } from "../call/headers.ts";
 import type { Codec } from "../codec/codec.ts";
@@ -173,7 +174,25 @@ class FollowConnection<I extends DescMessage, O extends DescMessage>
     this.#env.heard(response.header, token);
     this.#followed.onHeader?.(response.header);
     this.#onTrailer = () => this.#followed.onTrailer?.(response.trailer);
+    takeOffered<MessageShape<typeof PacketSchema>>(response.message, ({ data }) => this.#offered(data));
     return response.message[Symbol.asyncIterator]();
+  }
+
+  /** Whether a packet was one item, and the loop has taken it. */
+  #offered(data: Uint8Array): boolean {
+    const message = this.#onlyItemIn(data);
+    return message?.kind === "item" && this.#opening.offer(message.seq, message.item, data.byteLength);
+  }
+
+  /** Undefined for all else; what is wrong with a packet, `next` says. */
+  #onlyItemIn(data: Uint8Array): StreamMessage<MessageShape<O>> | undefined {
+    try {
+      const [only, ...more] = readPacket(this.#env.codec, ServerMessageSchema, data);
+      if (only?.kind.case !== "item" || more.length > 0) return undefined;
+      return streamMessage(only.kind, this.#env.codec, this.#followed.definition);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Bytes that are no packet came from something that is not our server. */
