@@ -38,6 +38,11 @@ export interface Fate {
   readonly cutAfterChunks?: number;
   /** Bytes of the answer's body, above 0, that may wait for the client before the server has to. Default 65,536. */
   readonly windowBytes?: number;
+  /**
+   * A WebSocket with more bytes than these unsent says that its buffer is full, as it would be of values too large for a
+   * test. Default: it says how much it is.
+   */
+  readonly roomBytes?: number;
   /** A WebSocket is half-open after so many packets from either side: nothing arrives, and nobody says so. */
   readonly silentAfterChunks?: number;
   /**

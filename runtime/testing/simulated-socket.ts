@@ -40,9 +40,13 @@ const closed = 3;
 /** "The connection ended without a word", as RFC 6455 numbers it. */
 const abnormalCode = 1006;
 const latencyMsDefault = 1;
+/** What a full buffer holds: more than what makes an end slow, and less than what cuts its wire. */
+const fullBytes = 5 * 1_048_576;
 
 /** What carries between the two ends. */
 interface Line {
+  /** More bytes than these fill a buffer. */
+  readonly roomBytes: number;
   carry(from: SocketEnd, arrive: (to: SocketEnd) => void, packet: boolean): void;
   over(end: SocketEnd, why: string | undefined): void;
 }
@@ -50,10 +54,10 @@ interface Line {
 class SocketEnd implements WebSocketLike {
   binaryType = "arraybuffer";
   readyState = connecting;
-  bufferedAmount = 0;
   protocol = "";
   readonly process: SimulatedProcess;
   readonly #line: Line;
+  #unsentBytes = 0;
   readonly #listeners: { readonly type: EventName; readonly fn: (event: Event) => void }[] = [];
 
   constructor(process: SimulatedProcess, line: Line) {
@@ -61,14 +65,18 @@ class SocketEnd implements WebSocketLike {
     this.#line = line;
   }
 
+  get bufferedAmount(): number {
+    return this.#unsentBytes > this.#line.roomBytes ? fullBytes : this.#unsentBytes;
+  }
+
   send(data: Data): void {
     if (this.readyState !== open) return;
     const bytes = data.length;
-    this.bufferedAmount += bytes;
+    this.#unsentBytes += bytes;
     this.#line.carry(
       this,
       (other) => {
-        this.bufferedAmount -= bytes;
+        this.#unsentBytes -= bytes;
         if (other.readyState === open) other.#dispatch("message", { data });
       },
       true,
@@ -182,6 +190,10 @@ class Socket implements Line, Connected {
     if (this.near.readyState !== closed || (this.#far?.readyState ?? closed) !== closed) return;
     this.#connection.end("both ends are closed");
     this.#network.forget(this);
+  }
+
+  get roomBytes(): number {
+    return this.#fate.roomBytes ?? Infinity;
   }
 
   get #latencyMs(): number {

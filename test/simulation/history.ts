@@ -74,6 +74,8 @@ export type HistoryFact =
       readonly ref: string;
       readonly from: string;
       readonly to: string;
+      /** As what it is bound, or was last. */
+      readonly variant: string | undefined;
       readonly cause: string | undefined;
     }
   /** A reference tells its program a value. */
@@ -84,6 +86,8 @@ export type HistoryFact =
       readonly activation: string;
       readonly change: number;
     }
+  /** A loop over a state has come to its end. */
+  | { readonly kind: "unwatched"; readonly ref: string; readonly member: string }
   /** What a reference shows when all is quiet, and each of its states when it is live. */
   | {
       readonly kind: "shows";
@@ -103,6 +107,8 @@ export type HistoryFact =
   /** A heartbeat has reached a server; a server has said goodbye to a session. */
   | { readonly kind: "sign"; readonly session: string; readonly server: string }
   | { readonly kind: "gone"; readonly session: string; readonly server: string }
+  /** A server stands still, or goes on. */
+  | { readonly kind: "still"; readonly server: string; readonly still: boolean }
   | { readonly kind: "fault"; readonly text: string };
 
 export type FactOf<Kind extends HistoryFact["kind"]> = { readonly at: number } & Extract<
@@ -207,11 +213,15 @@ function factText(fact: HistoryFact): string {
       return `${fact.ref} holds ${fact.object}`;
     case "refState":
       return `${fact.ref} ${fact.from} -> ${fact.to} ${fact.cause ?? ""}`;
+    case "unwatched":
+      return `${fact.ref} tells no more ${fact.member}`;
     case "shows":
       return `${fact.ref} is ${fact.state} ${fact.cause ?? ""}`;
     case "value":
     case "seen":
       return `${fact.ref} ${fact.kind === "seen" ? "shows" : "tells"} ${fact.member} ${fact.activation} at ${fact.change}`;
+    case "still":
+      return `${fact.server} ${fact.still ? "stands still" : "goes on"}`;
     case "fault":
       return `FAULT ${fact.text}`;
   }

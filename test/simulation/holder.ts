@@ -56,7 +56,8 @@ export class Holder {
     let from = reference.$state.value.kind;
     reference.$state.subscribe((now) => {
       const cause = now.kind === "failed" ? now.cause.rawMessage : undefined;
-      this.#history.add({ kind: "refState", ref, from, to: now.kind, cause });
+      const { variant } = reference;
+      this.#history.add({ kind: "refState", ref, from, to: now.kind, variant, cause });
       from = now.kind;
     });
     for (const [member, its] of membersOf(held)) {
@@ -121,6 +122,7 @@ export class Holder {
         // No timer of the process: it has none of its own when its link is closed.
         if (thinkMs > 0) await this.#process.hold(sleep(this.#clock, thinkMs));
       }
+      this.#history.add({ kind: "unwatched", ref, member });
     } catch {
       // Its reference failed, or was released, before a value came.
     }

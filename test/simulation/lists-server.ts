@@ -32,7 +32,7 @@ export interface ListsServerParts {
   /** Ms for which a sign-in counts; undefined: for ever. */
   readonly signInMs: number | undefined;
   /** What the objects need; undefined: none are served. */
-  readonly shelves: Pick<ShelvesParts, "startOf" | "nobodyWrites"> | undefined;
+  readonly shelves: Pick<ShelvesParts, "startOf" | "writers"> | undefined;
 }
 
 export interface ListsServer extends SimulatedServer {

@@ -22,6 +22,7 @@ import {
   type Overload,
   type WorkloadShape,
 } from "./workload.ts";
+import { type Straggling, withRareParts } from "./rare.ts";
 
 /** A client: the processes of one program, one after the other. */
 export interface ClientPlan {
@@ -77,8 +78,11 @@ export interface Plan {
   readonly beats: boolean;
   /** Ms for which a sign-in counts; undefined: for ever. */
   readonly signInMs: number | undefined;
-  /** Whether who has not signed in may write on what it holds. */
-  readonly nobodyWrites: boolean;
+  /** Who may write on what it holds. */
+  readonly writers: "everybody" | "signedIn" | "alice";
+  /** With more than so many bytes unsent a wire is full, also when all is well; undefined: it has room for all. */
+  readonly wireRoomBytes: number | undefined;
+  readonly straggling: readonly Straggling[];
 }
 
 const allKinds: readonly OpKind[] = ["append", "whisper", "pay", "send", "shout", "read", "poke", "follow"];
@@ -112,7 +116,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     ? { atMs: overloads.int(durationMs), forMs: 5_000 + overloads.int(20_000) }
     : undefined;
   const some = (chance: number, value: number): number => (rest.chance(chance) ? value : 0);
-  return {
+  const plain: Plan = {
     seed,
     store,
     hostCount,
@@ -139,7 +143,11 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     handlerFailRate: some(0.3, 0.1),
     callsPerCallerMost: store === "memory" && rest.chance(0.4) ? 1 + rest.int(6) : undefined,
     ...holding,
+    wireRoomBytes: undefined,
+    straggling: [],
   };
+  const plan = withRareParts(random.fork("rare"), plain);
+  return { ...plan, incidents: withinOneAccount(plan.incidents, clients) };
 }
 
 /** Objects are in the memory of one server: where two stand behind one address, nobody holds any. */
@@ -147,13 +155,13 @@ function drawHolding(
   random: SeededRandom,
   workload: WorkloadShape,
   hostCount: number,
-): Pick<Plan, "holds" | "startFailRate" | "startMsMost" | "endMsMost" | "nobodyWrites"> {
+): Pick<Plan, "holds" | "startFailRate" | "startMsMost" | "endMsMost" | "writers"> {
   const holds = hostCount === 1 && random.chance(0.35) ? drawHolds(random, workload) : [];
   return {
     holds,
     startFailRate: random.chance(0.4) ? 0.2 : 0,
     startMsMost: random.pick([0, 30, 3_000]),
-    nobodyWrites: random.chance(0.7),
+    writers: random.chance(0.7) ? "everybody" : "signedIn",
     endMsMost: random.fork("ends").pick([0, 0, 400]),
   };
 }

@@ -1,4 +1,5 @@
 /** Runs a plan: faults, then healing and converging, then closing; and asks every checker. */
+import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
 import type { Incident } from "./faults.ts";
 import { checkers } from "./checkers/checkers.ts";
 import type { Plan } from "./plan.ts";
@@ -141,8 +142,9 @@ function strike(world: World, incident: Incident): void {
     }
     case "pauseServer": {
       const { process } = host ?? {};
-      process?.pause();
-      later(() => process?.resume());
+      if (process === undefined) return;
+      standStill(world, process, true);
+      later(() => standStill(world, process, false));
       return;
     }
     case "kill":
@@ -201,13 +203,20 @@ function strike(world: World, incident: Incident): void {
   }
 }
 
+function standStill({ history }: World, server: SimulatedProcess, still: boolean): void {
+  history.add({ kind: "still", server: server.name, still });
+  if (still) server.pause();
+  else server.resume();
+}
+
 /** The same of a shelf that it holds. */
 function lastLook(client: number, hold: number): Op {
   return { ...lastOp(300 + hold), client, kind: "look", list: `${hold}`, key: `last-look-${hold}` };
 }
 
 /** Everything that was broken is whole from here on. */
-async function heal({ hosts, clients, network }: World): Promise<void> {
+async function heal(world: World): Promise<void> {
+  const { hosts, clients, network } = world;
   for (const client of clients) {
     // A program that was leaving may have left with what it goes on with.
     const { process } = client;
@@ -219,7 +228,7 @@ async function heal({ hosts, clients, network }: World): Promise<void> {
     client.start();
   }
   for (const host of hosts) {
-    host.process?.resume();
+    if (host.process !== undefined) standStill(world, host.process, false);
     await host.start();
   }
 }

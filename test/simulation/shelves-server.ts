@@ -24,6 +24,7 @@ import {
 import { create } from "@bufbuild/protobuf";
 import type { History } from "./history.ts";
 import type { Ledger, Stage } from "./ledger.ts";
+import type { Plan } from "./plan.ts";
 
 /** How an activation goes. */
 export interface StartFate {
@@ -41,8 +42,7 @@ export interface ShelvesParts {
   readonly startOf: () => StartFate;
   /** How this run of a handler fails; undefined: it does not. */
   readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
-  /** Whether who has not signed in may write. */
-  readonly nobodyWrites: boolean;
+  readonly writers: Plan["writers"];
 }
 
 const nobody = "nobody";
@@ -74,7 +74,7 @@ class Activation {
 type Command = { readonly key: string; readonly thinkMs: number };
 
 export function serveShelves(server: Server, process: SimulatedProcess, parts: ShelvesParts): void {
-  const { ledger, history, nobodyWrites, failureOf } = parts;
+  const { ledger, history, writers, failureOf } = parts;
   const { clock } = process;
   let madeCount = 0;
 
@@ -151,7 +151,7 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
         look: () => ({ length: keys.value.keys.length }),
       };
     },
-    { variant: ({ by }) => (nobodyWrites || by !== undefined ? "writer" : "reader") },
+    { variant: ({ by }) => (mayWrite(writers, by) ? "writer" : "reader") },
   );
 
   server.serve(Queue, async ({ params: { name }, self }): Promise<QueueObject> => {
@@ -199,6 +199,10 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
     });
     return { view };
   });
+}
+
+function mayWrite(writers: Plan["writers"], by: string | undefined): boolean {
+  return writers === "everybody" || (writers === "signedIn" ? by !== undefined : by === "alice");
 }
 
 function restand(member: StateMember<{ stand?: Stand | undefined } & object>, stand: Stand): void {

@@ -1,7 +1,7 @@
 /** One run: clients, links, servers, stores and a network on one virtual clock, all from one plan. */
 import { seededRandom, type SeededRandom } from "../../runtime/testing/seeded-random.ts";
 import { type DiskFate, simulatedDisk } from "../../runtime/testing/simulated-disk.ts";
-import type { Fate } from "../../runtime/testing/simulated-fate.ts";
+import type { Fate, SimulatedRequest } from "../../runtime/testing/simulated-fate.ts";
 import { type SimulatedFolder, simulatedFolder } from "../../runtime/testing/simulated-folder.ts";
 import type { SimulatedHost } from "../../runtime/testing/simulated-host.ts";
 import { simulatedNetwork, type SimulatedNetwork } from "../../runtime/testing/simulated-network.ts";
@@ -54,9 +54,10 @@ export class World {
     const { clock, history } = this;
     const random = seededRandom(`world/${plan.seed}`);
     this.ledger = new Ledger((effect) => history.add({ kind: "effect", effect }));
+    const room: Fate = plan.wireRoomBytes === undefined ? {} : { roomBytes: plan.wireRoomBytes };
     this.network = simulatedNetwork({
       clock,
-      fate: (request) => (this.healed ? {} : this.#untilHealed(this.#fateOf(request))),
+      fate: (request) => (this.healed ? room : this.#untilHealed({ ...this.#fateOf(request), ...room })),
       choose: (hosts) => (hosts.length === 0 ? undefined : random.pick(hosts)),
       onEvent: (event) => history.add({ kind: "network", event }),
     });
@@ -93,9 +94,9 @@ export class World {
   }
 
   /** A memory store's own gap: a first try that tells its age alone must not be late where calls may be forgotten. */
-  #fateOf(request: Parameters<typeof drawFate>[1]): ReturnType<typeof drawFate> {
+  #fateOf(request: SimulatedRequest): Fate {
     const { seed, rates, store, windowBytes } = this.plan;
-    const drawn = drawFate(seed, request, rates);
+    const drawn = { ...drawFate(seed, request, rates), ...this.#straggling(request) };
     const call = request.header.get("holdfast-call");
     const fate = call !== null && this.#overloaded ? { ...drawn, answer: tooMuch } : drawn;
     if (request.url.endsWith("/Follow") && windowBytes !== undefined) return { ...fate, windowBytes };
@@ -110,11 +111,21 @@ export class World {
     return now >= atMs && now < atMs + forMs;
   }
 
+  #straggling({ client, header }: SimulatedRequest): Fate {
+    const now = this.clock.monotonic();
+    const one = this.plan.straggling.find(
+      ({ client: number, atMs, forMs }) =>
+        client.startsWith(`c${number}.`) && atMs <= now && now < atMs + forMs && header.has("holdfast-call"),
+    );
+    return one === undefined ? {} : { request: "lost", twinMs: one.lateMs };
+  }
+
   /** A connection may live longer than what goes wrong, which is asked for at each packet: what is left is spared. */
   #untilHealed({ silentAfterChunks, cutAfterChunks, ...rest }: Fate): Fate {
     const until = (count = Infinity): number => (this.healed ? Infinity : count);
     return {
       ...rest,
+
       get silentAfterChunks() {
         return until(silentAfterChunks);
       },
@@ -184,7 +195,7 @@ export class World {
             signInMs: plan.signInMs,
             beats: plan.beats,
             personOf: (token) => this.tokens.personOf(token),
-            shelves: plan.holds.length === 0 ? undefined : { nobodyWrites: plan.nobodyWrites, startOf },
+            shelves: plan.holds.length === 0 ? undefined : { writers: plan.writers, startOf },
             failureOf: () =>
               failures.chance(plan.handlerFailRate) && !this.healed
                 ? failures.pick(["before", "after", "again"] as const)

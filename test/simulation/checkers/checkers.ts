@@ -13,6 +13,7 @@ import { order } from "./order.ts";
 import { outbox } from "./outbox.ts";
 import { outcomes } from "./outcomes.ts";
 import { liveness } from "./liveness.ts";
+import { parkedCalls } from "./parked-calls.ts";
 import { publishing } from "./publishing.ts";
 import { references } from "./references.ts";
 import { repeats } from "./repeats.ts";
@@ -47,5 +48,6 @@ export const checkers: Readonly<Record<string, Checker>> = {
   activations,
   references,
   heldOrder,
+  parkedCalls,
   leftovers,
 };

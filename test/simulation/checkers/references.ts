@@ -1,6 +1,7 @@
 /**
  * H3-H5, H7: a reference tells values that its object had, each later than the one before, and none after its release;
- * its states follow their table; and when all is quiet it is live, and shows and has told what its object has.
+ * its states follow their table; and when all is quiet it is live, and shows and has told what its object has, and no
+ * more than its holder may see.
  */
 import type { HistoryEvent } from "../history.ts";
 import type { WorldEnd } from "../world.ts";
@@ -12,9 +13,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   released: [],
 };
 
-interface Told {
+interface Stand {
   readonly activation: string;
   readonly change: number;
+}
+
+interface Told extends Stand {
+  readonly variant: string | undefined;
 }
 
 class References {
@@ -24,6 +29,7 @@ class References {
   readonly #objectOf = new Map<string, string>();
   readonly #ended = new Set<string>();
   readonly #held = new Map<string, string>();
+  readonly #variants = new Map<string, string | undefined>();
   /** When each was. */
   readonly #released = new Map<string, number>();
   /** By watcher and member: the last value that it told, and whose values it told before. */
@@ -47,10 +53,15 @@ class References {
       case "refState":
         if (allowed[event.from]?.includes(event.to) !== true)
           this.#breach(`${event.ref} went from ${event.from} to ${event.to}`);
+        this.#variants.set(event.ref, event.variant);
         if (event.to === "released") this.#released.set(event.ref, event.at);
         return;
       case "value":
         this.#value(event.ref, event.member, event, event.at);
+        return;
+      case "unwatched":
+        // It ends when its holder may not see the state any more, and does not begin again when it may.
+        this.#told.delete(`${event.ref} ${event.member}`);
         return;
       case "shows":
         if (event.state !== "live")
@@ -67,7 +78,7 @@ class References {
     this.breaches.push(text);
   }
 
-  #value(watcher: string, member: string, { activation, change }: Told, at: number): void {
+  #value(watcher: string, member: string, { activation, change }: Stand, at: number): void {
     const ref = watcher.replace(/ loop$/, "");
     const name = `${watcher} ${member}`;
     const newest = this.#newest.get(`${activation} ${member}`) ?? -1;
@@ -81,17 +92,23 @@ class References {
     const last = this.#told.get(name);
     const before = this.#before.get(name) ?? new Set<string>();
     this.#before.set(name, before);
-    if (last?.activation === activation && change <= last.change)
+    const variant = this.#variants.get(ref);
+    // Who sees it as another variant from now on is told again what has not changed.
+    const again = change === last?.change && variant !== last.variant;
+    if (last?.activation === activation && change <= last.change && !again)
       this.#breach(`${name} told ${change} of ${activation} after ${last.change}`);
     if (last?.activation !== activation && before.has(activation))
       this.#breach(`${name} went back to ${activation}`);
     before.add(activation);
-    this.#told.set(name, { activation, change });
+    this.#told.set(name, { activation, change, variant });
   }
 
-  #seen(ref: string, member: string, { activation, change }: Told): void {
+  #seen(ref: string, member: string, { activation, change }: Stand): void {
     const newest = this.#newest.get(`${activation} ${member}`);
     const name = `${ref} ${member}`;
+    // As the schema says.
+    if (member === "knocks" && this.#variants.get(ref) === "reader")
+      this.#breach(`${name} is shown, which readers may not see`);
     if (this.#ended.has(activation)) this.#breach(`${name} shows ${activation}, which has ended`);
     if (change !== newest) this.#breach(`${name} shows ${change} of ${activation}, which is at ${newest}`);
     for (const watcher of [name, `${ref} loop ${member}`]) {

@@ -59,14 +59,14 @@ export const objects: readonly Breakage[] = [
     file: "runtime/hold/provided-hold.ts",
     from: "have === undefined || have.variant !== binding.variant.name",
     to: "have === undefined",
-    where: all(held, ({ nobodyWrites }) => !nobodyWrites, incident("person")),
+    where: ({ writers }) => writers === "alice",
   },
   {
     name: "the newest of what waits for a slow reader is lost",
     file: "runtime/hold/slow-frames.ts",
     from: "    else waiting.set(member, change);",
     to: "",
-    where: held,
+    where: ({ wireRoomBytes }) => wireRoomBytes !== undefined,
   },
   {
     name: "what a wire brought counts after it is gone",

@@ -1,6 +1,6 @@
 /** Breakages of streams and topics. */
 import type { Breakage } from "./breakage.ts";
-import { all, busyList, incident, ops, rush, slowReaders } from "./worlds.ts";
+import { all, busyList, incident, ops, rush, slowReaders, standstill } from "./worlds.ts";
 
 const followed = ops(2, "follow");
 
@@ -94,6 +94,6 @@ export const streams: readonly Breakage[] = [
     file: "server/session/up-time.ts",
     from: "    return this.#countedMs + Math.min(monotonicMs - this.#tickedAtMs, this.#tickMs);",
     to: "    return this.#countedMs + monotonicMs - this.#tickedAtMs;",
-    where: all(({ beats }) => beats, incident("pauseServer")),
+    where: standstill,
   },
 ];

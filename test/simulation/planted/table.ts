@@ -13,10 +13,11 @@ export interface TableRow {
   readonly seedsMost: number;
 }
 
-/** Whether the table names a seed that has found it. */
-export function isFound(page: string, name: string): boolean {
+/** The seed that the table names for it; undefined: none has found it. */
+export function seedOf(page: string, name: string): number | undefined {
   const row = rowOf(readFileSync(page, "utf8").split("\n"), name) ?? "";
-  return /^\|[^|]*\| \d+ \|/.test(row);
+  const seed = /^\|[^|]*\| (\d+) \|/.exec(row)?.[1];
+  return seed === undefined ? undefined : Number(seed);
 }
 
 /** Writes all breakages: those of now, and of the others what the table says already. */

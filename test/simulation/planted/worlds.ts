@@ -62,6 +62,11 @@ export const busyList: World = ({ ops: its }) =>
 /** A reader so slow that it lags. */
 export const rush: World = ({ ops: its }) => its.some(({ key }) => key === "rush");
 
+/** A server that stands still for longer than a client may be without a sign of life. */
+export const standstill: World = ({ beats, incidents }) =>
+  beats &&
+  incidents.some(({ kind, ...rest }) => kind === "pauseServer" && "forMs" in rest && rest.forMs > 80_000);
+
 /** Streams whose loops take their time. */
 export const slowReaders: World = ({ ops: its }) =>
   its.filter(({ kind, thinkMs }) => kind === "follow" && thinkMs > 300).length > 1;
