@@ -19,7 +19,8 @@ interface Stand {
 }
 
 interface Told extends Stand {
-  readonly variant: string | undefined;
+  /** How often its holder had become another variant by then. */
+  readonly turn: number;
 }
 
 class References {
@@ -30,6 +31,7 @@ class References {
   readonly #ended = new Set<string>();
   readonly #held = new Map<string, string>();
   readonly #variants = new Map<string, string | undefined>();
+  readonly #turns = new Map<string, number>();
   /** When each was. */
   readonly #released = new Map<string, number>();
   /** By watcher and member: the last value that it told, and whose values it told before. */
@@ -53,6 +55,8 @@ class References {
       case "refState":
         if (allowed[event.from]?.includes(event.to) !== true)
           this.#breach(`${event.ref} went from ${event.from} to ${event.to}`);
+        if (this.#variants.get(event.ref) !== event.variant)
+          this.#turns.set(event.ref, (this.#turns.get(event.ref) ?? 0) + 1);
         this.#variants.set(event.ref, event.variant);
         if (event.to === "released") this.#released.set(event.ref, event.at);
         return;
@@ -92,15 +96,15 @@ class References {
     const last = this.#told.get(name);
     const before = this.#before.get(name) ?? new Set<string>();
     this.#before.set(name, before);
-    const variant = this.#variants.get(ref);
+    const turn = this.#turns.get(ref) ?? 0;
     // Who sees it as another variant from now on is told again what has not changed.
-    const again = change === last?.change && variant !== last.variant;
+    const again = change === last?.change && turn !== last.turn;
     if (last?.activation === activation && change <= last.change && !again)
       this.#breach(`${name} told ${change} of ${activation} after ${last.change}`);
     if (last?.activation !== activation && before.has(activation))
       this.#breach(`${name} went back to ${activation}`);
     before.add(activation);
-    this.#told.set(name, { activation, change, variant });
+    this.#told.set(name, { activation, change, turn });
   }
 
   #seen(ref: string, member: string, { activation, change }: Stand): void {
