@@ -76,10 +76,24 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store<undefined> 
 
 const kept: Committed = { kind: "kept" };
 
+/** What one caller has kept: a chain, since a call is looked for by its key alone, and taken out from anywhere. */
 interface Usage {
+  readonly quota: string;
   bytes: number;
-  /** In the order in which the calls ended. */
-  readonly keys: Set<string>;
+  callCount: number;
+  /** The ends of the chain, in the order in which the calls ended. */
+  oldest: Kept | undefined;
+  newest: Kept | undefined;
+}
+
+/** A kept call at its place in its caller's chain. */
+interface Kept {
+  readonly key: string;
+  readonly entry: Entry;
+  readonly bytes: number;
+  readonly usage: Usage;
+  older: Kept | undefined;
+  newer: Kept | undefined;
 }
 
 class MemoryStore implements Store<undefined> {
@@ -92,7 +106,7 @@ class MemoryStore implements Store<undefined> {
   readonly #fences;
   readonly #lanes;
   /** In the order in which the calls ended. */
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Kept>();
   readonly #usages = new Map<string, Usage>();
   #bytes = 0;
   #closed = false;
@@ -101,7 +115,8 @@ class MemoryStore implements Store<undefined> {
     keep: (claim, outcome) => {
       this.#assertOpen();
       const key = claim.text ?? keyText(claim);
-      return this.#taken(key) ?? this.#put(key, claim, outcome);
+      const known = this.#entries.get(key);
+      return takenBy(known) ?? this.#put(key, known, claim, outcome);
     },
   };
 
@@ -138,7 +153,7 @@ class MemoryStore implements Store<undefined> {
   #find(key: CallKey, lane: string | undefined): Found {
     this.#assertOpen();
     return {
-      kept: this.#entries.get(key.text ?? keyText(key)),
+      kept: this.#entries.get(key.text ?? keyText(key))?.entry,
       forgottenBeforeMs: this.#fences.of(key.space),
       watermark: lane === undefined ? 0 : this.#lanes.watermark(key.space, lane),
       fullForMs: undefined, // it drops the oldest in place of refusing the newest
@@ -151,27 +166,29 @@ class MemoryStore implements Store<undefined> {
   ): ReturnType<Store["commit"]> {
     this.#assertOpen();
     const key = claim.text ?? keyText(claim);
-    const taken = this.#taken(key);
-    return taken ?? this.#put(key, claim, await decide(undefined));
+    const taken = takenBy(this.#entries.get(key));
+    if (taken !== undefined) return taken;
+    const outcome = await decide(undefined);
+    return this.#put(key, this.#entries.get(key), claim, outcome);
   }
 
-  #taken(key: string): Committed | undefined {
-    const entry = this.#entries.get(key);
-    return entry === undefined || entry.outcome.kind === "started" ? undefined : { kind: "taken", entry };
-  }
-
-  #put(key: string, claim: Claim, outcome: Outcome | undefined): Committed {
+  /** @param known - what is kept under the key now, and goes. */
+  #put(key: string, known: Kept | undefined, claim: Claim, outcome: Outcome | undefined): Committed {
     this.#assertOpen();
-    this.#drop(key);
+    if (known !== undefined) this.#drop(known);
     if (outcome === undefined) return kept;
     const { space, id, quota, method, fingerprint, seat, settled, firstSentMs } = claim;
     const endedAtMs = this.#clock.now();
-    this.#keep(key, { space, id, quota, method, fingerprint, seat, firstSentMs, outcome, endedAtMs });
+    const entry = { space, id, quota, method, fingerprint, seat, firstSentMs, outcome, endedAtMs };
+    const usage = this.#keep(key, entry);
     if (seat !== undefined) {
       const call = { settled, nowMs: endedAtMs, firstSentMs: firstSentMs ?? 0, key };
-      for (const passed of this.#lanes.advance(space, seat, call)) this.#drop(passed);
+      for (const passed of this.#lanes.advance(space, seat, call)) {
+        const its = this.#entries.get(passed);
+        if (its !== undefined) this.#drop(its);
+      }
     }
-    this.#makeRoom(quota);
+    this.#makeRoom(usage);
     return kept;
   }
 
@@ -185,9 +202,9 @@ class MemoryStore implements Store<undefined> {
     const nowMs = this.#clock.now();
     const beforeMs = nowMs - this.facts.keepMs - keepBeyondMs;
     let droppedCount = 0;
-    for (const [key, entry] of this.#entries) {
-      if (entry.endedAtMs >= beforeMs || droppedCount >= countMost) break;
-      this.#drop(key);
+    for (const its of this.#entries.values()) {
+      if (its.entry.endedAtMs >= beforeMs || droppedCount >= countMost) break;
+      this.#drop(its);
       droppedCount += 1;
     }
     droppedCount += this.#lanes.purge(beforeMs, countMost - droppedCount);
@@ -206,50 +223,61 @@ class MemoryStore implements Store<undefined> {
     if (this.#closed) throw new StoreError("the store is closed", false);
   }
 
-  #keep(key: string, entry: Entry): void {
-    this.#entries.set(key, entry);
-    let usage = this.#usages.get(entry.quota);
+  #keep(key: string, entry: Entry): Usage {
+    const { quota } = entry;
+    let usage = this.#usages.get(quota);
     if (usage === undefined) {
-      usage = { bytes: 0, keys: new Set() };
-      this.#usages.set(entry.quota, usage);
+      usage = { quota, bytes: 0, callCount: 0, oldest: undefined, newest: undefined };
+      this.#usages.set(quota, usage);
     }
-    usage.keys.add(key);
     const bytes = sizeOf(entry);
+    const its: Kept = { key, entry, bytes, usage, older: usage.newest, newer: undefined };
+    this.#entries.set(key, its);
+    if (usage.newest === undefined) usage.oldest = its;
+    else usage.newest.newer = its;
+    usage.newest = its;
+    usage.callCount += 1;
     usage.bytes += bytes;
     this.#bytes += bytes;
+    return usage;
   }
 
-  #drop(key: string): Entry | undefined {
-    const entry = this.#entries.get(key);
-    const usage = entry === undefined ? undefined : this.#usages.get(entry.quota);
-    if (entry === undefined || usage === undefined) return undefined;
+  #drop(its: Kept): void {
+    const { key, bytes, usage, older, newer } = its;
     this.#entries.delete(key);
-    usage.keys.delete(key);
-    const bytes = sizeOf(entry);
+    if (older === undefined) usage.oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) usage.newest = older;
+    else newer.older = older;
+    // What is dropped may be garbage of an old generation, which would keep all that came after it.
+    its.older = undefined;
+    its.newer = undefined;
+    usage.callCount -= 1;
     usage.bytes -= bytes;
     this.#bytes -= bytes;
-    if (usage.keys.size === 0) this.#usages.delete(entry.quota);
-    return entry;
+    if (usage.callCount === 0) this.#usages.delete(usage.quota);
   }
 
   /** Drops before their time what is beyond the limits, oldest first, and raises the fences for it. */
-  #makeRoom(quota: string): void {
-    for (let usage = this.#usages.get(quota); usage !== undefined; usage = this.#usages.get(quota)) {
-      const over = usage.keys.size > this.#callsPerCallerMost || usage.bytes > this.#bytesPerCallerMost;
-      if (!over) break;
-      this.#forget(usage.keys);
-    }
-    while (this.#bytes > this.#bytesMost) this.#forget(this.#entries.keys());
+  #makeRoom(usage: Usage): void {
+    while (usage.callCount > this.#callsPerCallerMost || usage.bytes > this.#bytesPerCallerMost)
+      this.#forget(usage.oldest);
+    while (this.#bytes > this.#bytesMost) this.#forget(this.#entries.values().next().value);
   }
 
-  #forget(keys: Iterable<string>): void {
-    for (const key of keys) {
-      const entry = this.#drop(key);
-      if (entry?.seat !== undefined) this.#lanes.remove(entry.space, entry.seat);
-      if (entry?.firstSentMs !== undefined) this.#fences.raise(entry.space, entry.firstSentMs);
-      return;
-    }
+  #forget(its: Kept | undefined): void {
+    if (its === undefined) return;
+    const { seat, space, firstSentMs } = its.entry;
+    this.#drop(its);
+    if (seat !== undefined) this.#lanes.remove(space, seat);
+    if (firstSentMs !== undefined) this.#fences.raise(space, firstSentMs);
   }
+}
+
+/** A run that has only begun takes nothing. */
+function takenBy(known: Kept | undefined): Committed | undefined {
+  if (known === undefined || known.entry.outcome.kind === "started") return undefined;
+  return { kind: "taken", entry: known.entry };
 }
 
 function sizeOf(entry: Entry): number {

@@ -140,7 +140,7 @@ export const fences: readonly Breakage[] = [
   {
     name: "a call that goes early raises no fence",
     file: "server/store/memory-store.ts",
-    from: "      if (entry?.firstSentMs !== undefined) this.#fences.raise(entry.space, entry.firstSentMs);\n",
+    from: "    if (firstSentMs !== undefined) this.#fences.raise(space, firstSentMs);\n",
     to: "",
     where: all(memory, ({ callsPerCallerMost }) => callsPerCallerMost !== undefined, rate("twin")),
   },
