@@ -1,5 +1,6 @@
 /** I7, A2: nobody gets another one's reply, and no command runs in another one's name. */
 import type { WorldEnd } from "../world.ts";
+import { ranForTwo } from "./copies.ts";
 import { effectsOf, groupBy, operations } from "./tally.ts";
 
 export function callers(end: WorldEnd): readonly string[] {
@@ -21,9 +22,10 @@ export function callers(end: WorldEnd): readonly string[] {
     }
   }
   for (const [callId, starts] of groupBy(end.history.of("started"), ({ callId: its }) => its)) {
-    const names = new Set(starts.map(({ by }) => by));
+    const names = [...new Set(starts.map(({ by }) => by))];
     // A first try that certainly never ran may be made anew by who is signed in then.
-    if (callId !== "" && names.size > 1) breaches.push(`call ${callId} ran for ${[...names].join(" and ")}`);
+    if (callId !== "" && names.length > 1 && !ranForTwo(end, callId, names))
+      breaches.push(`call ${callId} ran for ${names.join(" and ")}`);
   }
   return [...breaches, ...sharedSecrets(end)];
 }

@@ -1,5 +1,6 @@
 /** I1: no command's effect happens twice, by the word of the store. */
 import type { WorldEnd } from "../world.ts";
+import { callersOf, ranForTwo } from "./copies.ts";
 import { effectsOf, groupBy, operations } from "./tally.ts";
 
 export function once(end: WorldEnd): readonly string[] {
@@ -15,13 +16,20 @@ export function once(end: WorldEnd): readonly string[] {
         ? groupBy(effects, ({ server }) => server)
         : new Map([["", effects]]);
     for (const its of counted.values()) {
-      if (its.length > 1) breaches.push(`${its[0]?.key ?? ""} (${callId}) took effect ${its.length} times`);
+      if (its.length > 1 && !ranForTwo(end, callId, callersOf(its)))
+        breaches.push(`${its[0]?.key ?? ""} (${callId}) took effect ${its.length} times`);
     }
   }
   for (const [key, effects] of groupBy(effectsOf(end), (effect) => effect.key)) {
     const op = ops.get(key);
     if (op === undefined) breaches.push(`${key} took effect and nobody asked for it`);
-    else if (!op.merge && op.kind !== "shout" && op.kind !== "knock" && effects.length > 1) {
+    else if (
+      !op.merge &&
+      op.kind !== "shout" &&
+      op.kind !== "knock" &&
+      effects.length > 1 &&
+      !ranForTwo(end, effects[0]?.callId ?? "", callersOf(effects))
+    ) {
       breaches.push(`${key} took effect ${effects.length} times`);
     }
     if (op?.refuse === 1 || op?.refuse === 2)

@@ -1,6 +1,6 @@
 /** I2, I3, I4: what a program was told of a command is true of it at the end. */
-import type { NetworkEvent } from "../../../runtime/testing/simulated-fate.ts";
 import type { WorldEnd } from "../world.ts";
+import { ranAsCopyAlone } from "./copies.ts";
 import { effectsOf, groupBy, operations } from "./tally.ts";
 
 export function outcomes(end: WorldEnd): readonly string[] {
@@ -27,7 +27,7 @@ export function outcomes(end: WorldEnd): readonly string[] {
     switch (outcome) {
       case "refused":
       case "not-run":
-        if (its.length > 0 && !(outcome === "not-run" && ranAsCopy(end, its[0]?.callId)))
+        if (its.length > 0 && !(outcome === "not-run" && ranAsCopyAlone(end, its[0]?.callId)))
           breaches.push(`${name} ended ${outcome}, and took effect: ${text}`);
         break;
       case "unknown":
@@ -43,27 +43,4 @@ export function outcomes(end: WorldEnd): readonly string[] {
 
 function timeOf({ history }: WorldEnd, effect: object): number {
   return history.of("effect").find((fact) => fact.effect === effect)?.at ?? Infinity;
-}
-
-/**
- * Whether only a copy of a request ran the call, after the server had answered that very request that it had not
- * begun with it. What the server says is believed: that somebody on the way sends a request again which was answered
- * is against HTTP (RFC 9110, 9.2.2), and no answer could be trusted if it were not.
- */
-function ranAsCopy({ history }: WorldEnd, callId = ""): boolean {
-  const events = history
-    .of("network")
-    .map(({ event }) => event)
-    .filter(({ request }) => request?.header.get("holdfast-call")?.includes(callId));
-  const nameOf = ({ request }: NetworkEvent): string => `${request?.client ?? ""} ${request?.number ?? 0}`;
-  const notBegun = new Set(
-    events
-      .filter(({ kind, header }) => {
-        const mark = kind === "heard" ? header?.get("holdfast-settled") : undefined;
-        return mark === "later" || mark === "none";
-      })
-      .map(nameOf),
-  );
-  const there = events.filter(({ kind }) => kind === "arrived" || kind === "twin");
-  return there.some(({ kind }) => kind === "twin") && there.every((event) => notBegun.has(nameOf(event)));
 }
