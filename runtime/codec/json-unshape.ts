@@ -2,7 +2,7 @@ import { type DescExtension, type DescField, type DescMessage, type Message } fr
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
-import { extensionSetter, type SetExtension } from "./extension-setter.ts";
+import { extensionSetter, type SetExtension } from "./extensions.ts";
 import { JsonPlain } from "./json-plain.ts";
 import type { JsonReader } from "./json-reader.ts";
 import { enumJsonReader, jsonKeyReader, scalarJsonReader, type ReadJsonValue } from "./json-scalar.ts";

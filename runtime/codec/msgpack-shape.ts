@@ -1,5 +1,4 @@
 import {
-  getExtension,
   ScalarType,
   type DescExtension,
   type DescField,
@@ -9,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
+import type { Extensions } from "./extensions.ts";
 import { enumWriter, keyWriter, scalarWriter, type WriteValue } from "./msgpack-scalar.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackWriter } from "./msgpack-writer.ts";
@@ -37,10 +37,12 @@ interface MemberWriter {
 export class MsgpackShapers {
   readonly #settings: CodecSettings;
   readonly #compiled = new WeakMap<DescMessage, ShapeMessage>();
-  readonly #extensions = new WeakMap<DescExtension, WriteValue>();
+  readonly #extensions: Extensions | undefined;
+  readonly #extensionWriters = new WeakMap<DescExtension, WriteValue>();
 
-  constructor(settings: CodecSettings) {
+  constructor(settings: CodecSettings, extensions: Extensions | undefined) {
     this.#settings = settings;
+    this.#extensions = extensions;
   }
 
   of(desc: DescMessage): ShapeMessage {
@@ -49,15 +51,16 @@ export class MsgpackShapers {
 
   #compile(desc: DescMessage): ShapeMessage {
     const { typeName } = desc;
-    const { depthMax, registry } = this.#settings;
+    const { depthMax } = this.#settings;
+    const extensions = this.#extensions;
     const members: MemberWriter[] = [];
     const shape: ShapeMessage = (writer, message) => {
       if (message.$typeName !== typeName) throw refused(`a ${typeName}`, message);
       if (++writer.depth > depthMax) throw tooDeep(depthMax);
       const opened = writer.openMap();
       let count = writeMembers(writer, members, message);
-      if (registry !== undefined && message.$unknown !== undefined) {
-        count += this.#writeExtensions(writer, desc, message);
+      if (extensions !== undefined && message.$unknown !== undefined) {
+        count += this.#writeExtensions(extensions, writer, desc, message);
       }
       writer.closeMap(opened, count);
       writer.depth--;
@@ -166,14 +169,19 @@ export class MsgpackShapers {
   }
 
   /** Writes the extensions that the registry knows; protobuf-es keeps them among the unknown fields. */
-  #writeExtensions(writer: MsgpackWriter, desc: DescMessage, message: Message): number {
+  #writeExtensions(
+    extensions: Extensions,
+    writer: MsgpackWriter,
+    desc: DescMessage,
+    message: Message,
+  ): number {
     const numbers = new Set(message.$unknown?.map((field) => field.no));
     let count = 0;
     for (const number of [...numbers].sort((a, b) => a - b)) {
-      const extension = this.#settings.registry?.getExtensionFor(desc, number);
+      const extension = extensions.find(desc, number);
       if (extension === undefined) continue;
       try {
-        this.#extension(extension)(writer, getExtension(message, extension));
+        this.#extension(extension)(writer, extensions.get(message, extension));
       } catch (error) {
         throw within(error, `.[${extension.typeName}]`);
       }
@@ -183,10 +191,10 @@ export class MsgpackShapers {
   }
 
   #extension(extension: DescExtension): WriteValue {
-    const known = this.#extensions.get(extension);
+    const known = this.#extensionWriters.get(extension);
     if (known !== undefined) return known;
     const write = this.#keyed(extension);
-    this.#extensions.set(extension, write);
+    this.#extensionWriters.set(extension, write);
     return write;
   }
 }

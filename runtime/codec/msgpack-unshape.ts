@@ -3,7 +3,7 @@ import type { Struct } from "@bufbuild/protobuf/wkt";
 import { blankOf, fillBlank, type Blank } from "./blank.ts";
 import { CodecError, entryStep, within } from "./codec-error.ts";
 import type { CodecSettings } from "./codec.ts";
-import { extensionSetter, type SetExtension } from "./extension-setter.ts";
+import type { Extensions, SetExtension } from "./extensions.ts";
 import { setEntry } from "./map-key.ts";
 import { MsgpackPlain } from "./msgpack-plain.ts";
 import type { MsgpackReader } from "./msgpack-reader.ts";
@@ -41,10 +41,12 @@ const nearNumberMax = 127;
 export class MsgpackUnshapers {
   readonly #settings: CodecSettings;
   readonly #compiled = new WeakMap<DescMessage, UnshapeMessage>();
-  readonly #extensions = new WeakMap<DescExtension, ReadValue>();
+  readonly #extensions: Extensions | undefined;
+  readonly #extensionReaders = new WeakMap<DescExtension, ReadValue>();
 
-  constructor(settings: CodecSettings) {
+  constructor(settings: CodecSettings, extensions: Extensions | undefined) {
     this.#settings = settings;
+    this.#extensions = extensions;
   }
 
   of(desc: DescMessage): UnshapeMessage {
@@ -160,25 +162,25 @@ export class MsgpackUnshapers {
    * made, or to be ignored.
    */
   #readUnknown(reader: MsgpackReader, number: number, desc: DescMessage): SetExtension | undefined {
-    const extension = this.#settings.registry?.getExtensionFor(desc, number);
-    if (extension === undefined) {
+    const extension = this.#extensions?.find(desc, number);
+    if (this.#extensions === undefined || extension === undefined) {
       reader.skip();
       return undefined;
     }
     try {
       reader.charge(entryBytes);
       const value = this.#extension(extension)(reader);
-      return value === undefined ? undefined : extensionSetter(extension, value);
+      return value === undefined ? undefined : this.#extensions.setter(extension, value);
     } catch (error) {
       throw within(error, `.[${extension.typeName}]`);
     }
   }
 
   #extension(extension: DescExtension): ReadValue {
-    const known = this.#extensions.get(extension);
+    const known = this.#extensionReaders.get(extension);
     if (known !== undefined) return known;
     const read = this.#field(extension);
-    this.#extensions.set(extension, read);
+    this.#extensionReaders.set(extension, read);
     return read;
   }
 }

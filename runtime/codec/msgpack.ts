@@ -1,6 +1,7 @@
 import type { DescMessage, Message, MessageShape } from "@bufbuild/protobuf";
 import { CodecError, within } from "./codec-error.ts";
-import { settingsOf, type Codec, type CodecOptions, type Plain } from "./codec.ts";
+import { settingsOf, type Codec, type CodecOptions, type CodecSettings, type Plain } from "./codec.ts";
+import { extensionsOf, type Extensions } from "./extensions.ts";
 import { MsgpackCalls, quickReaderOf, readMessage } from "./msgpack-calls.ts";
 import { MsgpackPlain, msgpackPlain } from "./msgpack-plain.ts";
 import { MsgpackReader } from "./msgpack-reader.ts";
@@ -19,8 +20,15 @@ import { plainBytes } from "./reading.ts";
  */
 export function createMsgpackCodec(options?: CodecOptions): Codec {
   const settings = settingsOf(options);
-  const shapers = new MsgpackShapers(settings);
-  const unshapers = new MsgpackUnshapers(settings);
+  return codecOf(settings, settings.registry && extensionsOf(settings.registry));
+}
+
+/** The msgpack codec with every default: without extensions, whose reflection a page then does not load. */
+export const msgpackCodec: Codec = codecOf(settingsOf());
+
+function codecOf(settings: CodecSettings, extensions?: Extensions): Codec {
+  const shapers = new MsgpackShapers(settings, extensions);
+  const unshapers = new MsgpackUnshapers(settings, extensions);
   const writer = new MsgpackWriter();
   const reader = new MsgpackReader(settings);
   const packets = new MsgpackReader(settings);
@@ -37,9 +45,6 @@ export function createMsgpackCodec(options?: CodecOptions): Codec {
     unshapeList: (desc, bytes) => unshapeList(unshapers, reader, packets, headroomBytes, desc, bytes),
   };
 }
-
-/** The msgpack codec with every default. */
-export const msgpackCodec: Codec = createMsgpackCodec();
 
 function shape(
   shapers: MsgpackShapers,
