@@ -5,6 +5,7 @@
 import { Code } from "@connectrpc/connect";
 import { errorOf, type HoldfastError, type HoldfastErrorInit } from "./errors.ts";
 import type { Mark, ReasonInfo, ServerReason } from "./reasons.ts";
+import { tooLarge } from "./too-large.ts";
 
 export interface ServerReasonInfo extends ReasonInfo {
   /** What the answer says of a once-command. */
@@ -119,12 +120,7 @@ export const serverReasons: Readonly<Record<ServerReason, ServerReasonInfo>> = {
     "the server does not accept this sign-in",
     "Sign in again.",
   ),
-  TOO_LARGE: info(
-    Code.ResourceExhausted,
-    "none",
-    "the message is larger than its limit",
-    "Send less at once, or raise the server's limit.",
-  ),
+  TOO_LARGE: { ...tooLarge, mark: "none" },
 };
 
 /** Whether it is one of these: what a server throws, and what it reads from an error of another server. */
