@@ -17,18 +17,22 @@ import type { Stamp } from "./stamp.ts";
 /** Resolves when it is the call's turn; rejects with the signal's reason when that aborts first. */
 export type Turn = (signal: Stop) => Promise<void>;
 
+interface CommandInTurn<I extends DescMessage, O extends DescMessage> {
+  readonly definition: CommandDefinition<I, O>;
+  readonly request: MessageShape<I>;
+  /** With a budget, which counts from the call. */
+  readonly options: CallOptions & { readonly timeoutMs: number };
+  readonly turn: Turn;
+}
+
 /**
  * Makes a call of a command with an outbox.
  *
- * @param options - with a budget, which counts from now.
  * @throws TypeError when the link has no outbox; HoldfastError for every other end without a reply.
  */
 export async function makeCallAfter<I extends DescMessage, O extends DescMessage>(
   env: CallEnvironment,
-  definition: CommandDefinition<I, O>,
-  request: MessageShape<I>,
-  options: CallOptions & { readonly timeoutMs: number },
-  turn: Turn,
+  { definition, request, options, turn }: CommandInTurn<I, O>,
 ): Promise<MessageShape<O>> {
   const deadline = deadlineAfter(env.clock, options.timeoutMs);
   const keep = await keepOf(env, definition, request, options, env.ending);

@@ -5,7 +5,6 @@
  *
  * Source: design "Calls".
  */
-import type { Message } from "@bufbuild/protobuf";
 import type { ConnectError, Interceptor, Transport } from "@connectrpc/connect";
 import type { ConnectionFault } from "../base/connection-fault.ts";
 import {
@@ -26,7 +25,6 @@ import type { Random } from "../base/random.ts";
 import type { Reason } from "../base/reasons.ts";
 import { onAbort } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
-import { makeCallAfter } from "../call/call-after.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import { newId } from "../call/call-id.ts";
 import { Gate, type ProbeEnd } from "../call/gate.ts";
@@ -40,7 +38,6 @@ import { type RetryTokens, takeToken } from "../call/retry-tokens.ts";
 import { SignIn } from "../call/sign-in.ts";
 import { Ticket } from "../call/ticket.ts";
 import type { Codec } from "../codec/codec.ts";
-import type { PostedCommand } from "../hold/holding.ts";
 import type { Connections } from "./connections.ts";
 import { type HttpTransportOptions, type HttpTry, httpTry } from "./http-transport.ts";
 import type { LinkOptions } from "./link-options.ts";
@@ -158,10 +155,6 @@ export class LinkEnvironment implements CallEnvironment {
   callConnection(form?: "binary"): TryConnection {
     // The outbox sends bytes whose schema it does not have.
     return (form === undefined ? this.wire?.connection() : undefined) ?? this.connection(form);
-  }
-
-  post({ definition, request, options, turn }: PostedCommand): Promise<Message> {
-    return makeCallAfter(this, definition, request, options, turn);
   }
 
   connection(form?: "binary", interceptors?: readonly Interceptor[]): TryConnection {

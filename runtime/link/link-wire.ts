@@ -21,6 +21,7 @@ import { reasonError, reasonFrom } from "../base/errors.ts";
 import type { Holds } from "../base/objects.ts";
 import { untilAborted } from "../base/signals.ts";
 import { backoffMs } from "../call/backoff.ts";
+import { makeCallAfter } from "../call/call-after.ts";
 import type { TryConnection } from "../call/call-environment.ts";
 import { headerNames } from "../call/headers.ts";
 import { SignInGone } from "../call/sign-in.ts";
@@ -293,9 +294,7 @@ class MainWire implements LinkWire {
       this.#ends.delete(end);
       this.#over(standing, cause, 0);
     });
-    end.take({
-      reauthWanted: () => void this.#reauth(end, token),
-    });
+    end.take({ reauthWanted: () => void this.#reauth(end, token) });
     this.#learn(parts, welcome.nowMs);
     this.#env.answered();
     this.#held?.side.attach(openedOf(standing));
@@ -313,7 +312,7 @@ class MainWire implements LinkWire {
       ticket,
       anonymous,
       trouble: () => this.#env.trouble() ?? this.#cause?.message,
-      post: (command) => this.#env.post(command),
+      post: (command) => makeCallAfter(this.#env, command),
       onWanted: (wanted) => {
         this.#unwant();
         this.#unwant = wanted ? this.want() : () => undefined;

@@ -4,7 +4,7 @@
  *
  * Source: design "Which way a call goes".
  */
-import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import type { CallOptions } from "../base/calls.ts";
 import type { Clock } from "../base/clock.ts";
@@ -13,7 +13,6 @@ import type { Holds } from "../base/objects.ts";
 import type { Lane } from "../call/lane.ts";
 import type { CallEnvironment, TryConnection } from "../call/call-environment.ts";
 import type { Codec } from "../codec/codec.ts";
-import type { PostedCommand } from "../hold/holding.ts";
 import type { ClientEnd } from "../wire/client-end.ts";
 import type { CodecName } from "../wire/handshake.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -58,8 +57,6 @@ export interface WireHost {
 /** The link's environment, as its wire uses it. */
 export interface WireEnvironment extends CallEnvironment {
   readonly lane: Lane;
-  /** Makes a call of the link of a command with an outbox, in its turn. */
-  post(command: PostedCommand): Promise<Message>;
   connection(form?: "binary", interceptors?: readonly Interceptor[]): TryConnection;
 }
 
