@@ -93,7 +93,9 @@ function parcelOf({ record, known, ownTransport }: Delivery): Parcel | string {
   const { entry } = record;
   if (known !== undefined && known.input.typeName === entry.requestType) {
     const request = messageOf(known.input, entry);
-    if (request !== undefined) return { raw: false, method: known, request };
+    // A program of a newer build may have written it: what this one's schema does not know only the binary form carries.
+    const whole = request !== undefined && (!ownTransport || isWhole(known.input, entry));
+    if (whole) return { raw: false, method: known, request };
   }
   // Bytes without their schema have no JSON form, and a transport of the program's own may use one.
   if (!ownTransport)
@@ -104,6 +106,12 @@ function parcelOf({ record, known, ownTransport }: Delivery): Parcel | string {
   return request === undefined
     ? `the request of ${entry.service}/${entry.method} is no message`
     : { raw: true, method, request };
+}
+
+/** Whether its schema knows all that a request holds. */
+function isWhole(input: DescMessage, { request }: Entry): boolean {
+  const read = fromBinary(input, request, { readUnknownFields: false });
+  return toBinary(input, read).length === request.length;
 }
 
 function messageOf(input: DescMessage, entry: Entry): MessageShape<DescMessage> | undefined {

@@ -1,7 +1,11 @@
 /** A call whose entry another process sends: what it says of itself at its end is true all the same. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { WireType } from "@bufbuild/protobuf/wire";
 import { expect, it, onTestFinished } from "vitest";
+import { Tally } from "../gen/test/v1/tally_holdfast.ts";
 import { positionOf } from "../support/call-world.ts";
-import { early, none, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
+import { early, late, none, outboxWorld, type OutboxWorld, withoutLock } from "./outbox-world.ts";
+import { jsonCodec } from "../../runtime/codec/json.ts";
 import { memoryOutbox } from "../../runtime/outbox/memory-outbox.ts";
 import type { OutboxStore } from "../../runtime/outbox/outbox-store.ts";
 import { after, fault, hang } from "../support/scripted-http.ts";
@@ -285,4 +289,21 @@ it("an entry that a process which stood still has brought back is as old as it w
   const later = http.requests.slice(before);
   expect(later).not.toEqual([]);
   for (const each of later) expect(positionOf(each).firstSent).toEqual(positionOf(first).firstSent);
+});
+
+it("what a newer program has put in is sent as it is, in the binary form where this one's schema does not know it all", async () => {
+  await using world = outboxWorld();
+  const link = world.process({ format: "json", json: jsonCodec });
+  const newer = create(Tally.add.method.input, { amount: 8n });
+  newer.$unknown = [{ no: 99, wireType: WireType.Varint, data: new Uint8Array([5]) }];
+  world.http.otherwise = () => fault("connect-refused", false);
+  world.http.probe = () => fault("connect-refused", false);
+  expect(await world.failure(link.call(late, newer))).toMatchObject({ outcome: "in-outbox" });
+  const before = world.http.requests.length;
+  world.http.otherwise = () => world.answers.ok();
+  world.http.probe = () => world.answers.ok();
+  await world.settled(link.outbox.send());
+  const [sent] = world.http.requests.slice(before);
+  expect(sent?.header.get("content-type")).toBe("application/proto");
+  expect(new Uint8Array(sent?.body ?? [])).toEqual(toBinary(Tally.add.method.input, newer));
 });

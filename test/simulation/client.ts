@@ -7,7 +7,7 @@ import type { SimulatedFolder } from "../../runtime/testing/simulated-folder.ts"
 import type { SimulatedNetwork } from "../../runtime/testing/simulated-network.ts";
 import { type SimulatedProcess, simulatedProcess } from "../../runtime/testing/simulated-process.ts";
 import { testLink } from "../../runtime/testing/test-link.ts";
-import { Lists } from "./gen/test/simulation/v1/lists_holdfast.ts";
+import { type Build, noteOf, type Schema, schemaOf } from "./builds.ts";
 import type { Ended, History } from "./history.ts";
 import { anonymous } from "./lists-server.ts";
 import { callHeld, type Held, Holder } from "./holder.ts";
@@ -25,6 +25,8 @@ export interface ClientParts {
   /** Whether it gives signs of life. */
   readonly beats: boolean;
   /** What it holds by now. */
+  /** Of its first process; undefined: nobody says which build it is. */
+  readonly build: Build | undefined;
   readonly holds: () => readonly HoldPlan[];
   /** The token of a person as of now; `fresh`: the server has refused the last one. */
   readonly tokenOf: (person: string, fresh: boolean) => string;
@@ -32,8 +34,12 @@ export interface ClientParts {
 
 export class Client {
   person: string | undefined;
+  /** Of the next process. */
+  build: Build | undefined;
   process: SimulatedProcess | undefined;
   link: Link | undefined;
+  /** What the process of now knows. */
+  #schema: Schema;
   /** What the process of now holds. */
   holder: Holder | undefined;
   /** Operations of the process of now that have not ended. */
@@ -53,6 +59,8 @@ export class Client {
   constructor(parts: ClientParts) {
     this.#parts = parts;
     this.person = parts.plan.person;
+    this.build = parts.build;
+    this.#schema = schemaOf(parts.build ?? 1);
   }
 
   get name(): string {
@@ -65,6 +73,10 @@ export class Client {
     const { clock, network, folder, history, random, plan, number } = this.#parts;
     this.#lives += 1;
     const process = simulatedProcess(clock, `c${number}.${this.#lives}`);
+    const { build } = this;
+    const schema = schemaOf(build ?? 1);
+    this.#schema = schema;
+    if (build !== undefined) history.add({ kind: "program", name: process.name, build });
     const { link, wake } = testLink(network, {
       process,
       random: random.fork(process.name),
@@ -74,6 +86,7 @@ export class Client {
       codec: plan.codec,
       sharedStreams: plan.sharedStreams,
       outbox: { store: folder.open(process) },
+      ...(build === undefined ? {} : { build: `${build}.0.0` }),
       ...(plan.person === undefined
         ? {}
         : { token: ({ rejected }) => this.#token(process, rejected !== undefined) }),
@@ -90,8 +103,8 @@ export class Client {
       const outcome = settlement.kind === "reply" ? "ran" : settlement.outcome;
       history.add({ kind: "settled", client: process.name, callId: settlement.callId, outcome });
     });
-    if (this.#parts.beats) link.beat(Lists.alive, () => ({}));
-    const holder = new Holder(clock, process, link, history);
+    if (this.#parts.beats) link.beat(schema.Lists.alive, () => ({}));
+    const holder = new Holder(clock, process, link, history, schema);
     this.holder = holder;
     for (const hold of this.#parts.holds()) holder.hold(hold);
   }
@@ -174,15 +187,15 @@ export class Client {
     };
     try {
       const stream = link.stream(
-        Lists.follow,
+        this.#schema.Lists.follow,
         { list },
         {
           signal: abort.signal,
           onGap: ({ count }) => history.add({ kind: "gap", stream: name, count }),
         },
       );
-      for await (const { key } of stream) {
-        history.add({ kind: "item", stream: name, key });
+      for await (const { key, note } of stream) {
+        history.add({ kind: "item", stream: name, key, note });
         if (thinkMs > 0) await process.hold(sleep(clock, thinkMs));
       }
       left("the loop is over");
@@ -213,6 +226,9 @@ export class Client {
       return;
     }
     const { clock, history } = this.#parts;
+    const schema = this.#schema;
+    // Its program knows of no such thing.
+    if (schema.build === 1 && (op.kind === "stamp" || op.kind === "mark")) return;
     const { open, holder } = this;
     // Its program has released what it is about, or does not hold it yet.
     const held = isHeld(op) ? holder?.get(Number(op.list)) : undefined;
@@ -227,12 +243,12 @@ export class Client {
       history.add({ kind: "ended", op, ended });
     };
     process.run(() => {
-      call(link, held, op, {
+      call(link, schema, held, op, {
         signal: abort.signal,
         timeoutMs: op.budgetMs,
         ...(op.merge ? { onMerged: (callId) => history.add({ kind: "merged", op, callId }) } : {}),
       }).then(
-        ({ place, by }) => end({ kind: "reply", place, by }),
+        ({ place, by, note }) => end({ kind: "reply", place, by, note }),
         (error: unknown) => end(errorOf(error)),
       );
     });
@@ -247,6 +263,7 @@ const refuseMs = 200;
 interface Reply {
   readonly place?: number | undefined;
   readonly by?: string | undefined;
+  readonly note?: string | undefined;
 }
 
 interface Options {
@@ -255,14 +272,26 @@ interface Options {
   readonly onMerged?: (callId: string) => void;
 }
 
-async function call(link: Link, held: Held | undefined, op: Op, options: Options): Promise<Reply> {
+async function call(
+  link: Link,
+  { Lists, build }: Schema,
+  held: Held | undefined,
+  op: Op,
+  options: Options,
+): Promise<Reply> {
   if (held !== undefined) return callHeld(held, op, options);
   const { key, thinkMs, list, outbox, merge, refuse } = op;
   switch (op.kind) {
     case "append":
-      return link.call({ ...Lists.append, outbox, merge }, { key, list, refuse, thinkMs }, options);
+      return link.call(
+        { ...Lists.append, outbox, merge },
+        { key, list, refuse, thinkMs, ...(build === 2 ? { note: noteOf(key) } : {}) },
+        options,
+      );
     case "whisper":
       return link.call({ ...Lists.whisper, outbox }, { key, thinkMs }, options);
+    case "stamp":
+      return link.call({ ...Lists.stamp, outbox }, { key, thinkMs }, options);
     case "pay":
       return link.call(Lists.pay, { key, thinkMs }, options);
     case "send":
@@ -279,6 +308,7 @@ async function call(link: Link, held: Held | undefined, op: Op, options: Options
     case "put":
     case "knock":
     case "look":
+    case "mark":
     case "push":
       throw new TypeError("it is called on what is held");
   }

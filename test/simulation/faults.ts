@@ -2,6 +2,7 @@
  * What goes wrong in one run, drawn from its seed before it begins. Half of the kinds are left out each time
  * (swarm testing), since faults that all happen at once hide one another.
  */
+import type { Build } from "./builds.ts";
 import type { Fate, SimulatedRequest } from "../../runtime/testing/simulated-fate.ts";
 import { wirePath } from "../../runtime/wire/websocket.ts";
 import { type SeededRandom, seededRandom } from "../../runtime/testing/seeded-random.ts";
@@ -63,10 +64,30 @@ export type Incident =
   | { readonly kind: "jumpServer"; readonly atMs: number; readonly host: number; readonly byMs: number }
   | { readonly kind: "tokens"; readonly atMs: number }
   | { readonly kind: "person"; readonly atMs: number; readonly client: number }
-  | { readonly kind: "loseLock"; readonly atMs: number; readonly client: number };
+  | { readonly kind: "loseLock"; readonly atMs: number; readonly client: number }
+  /** A server is stopped, and started as another build. */
+  | {
+      readonly kind: "deploy";
+      readonly atMs: number;
+      readonly host: number;
+      readonly forMs: number;
+      /** Ms that it drains; undefined: it is killed. */
+      readonly withinMs: number | undefined;
+      readonly build: Build;
+    }
+  /** The same of a client. */
+  | {
+      readonly kind: "update";
+      readonly atMs: number;
+      readonly client: number;
+      readonly forMs: number;
+      readonly build: Build;
+    };
 
 export type IncidentKind = Incident["kind"];
-const incidentKinds: readonly IncidentKind[] = [
+/** Builds change in worlds that have more than one. */
+type DrawnKind = Exclude<IncidentKind, "deploy" | "update">;
+const incidentKinds: readonly DrawnKind[] = [
   "crash",
   "close",
   "pauseServer",
@@ -112,7 +133,7 @@ export function drawIncidents(random: SeededRandom, shape: FaultShape): Incident
   return incidents.sort((a, b) => a.atMs - b.atMs);
 }
 
-function drawIncident(random: SeededRandom, kind: IncidentKind, shape: FaultShape): Incident {
+function drawIncident(random: SeededRandom, kind: DrawnKind, shape: FaultShape): Incident {
   const atMs = random.int(shape.durationMs);
   const client = random.int(shape.clientCount);
   const host = random.int(shape.hostCount);

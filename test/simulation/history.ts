@@ -4,7 +4,12 @@ import type { Op } from "./workload.ts";
 
 /** How an operation ended for its program. */
 export type Ended =
-  | { readonly kind: "reply"; readonly place: number | undefined; readonly by: string | undefined }
+  | {
+      readonly kind: "reply";
+      readonly place: number | undefined;
+      readonly by: string | undefined;
+      readonly note?: string | undefined;
+    }
   | {
       readonly kind: "error";
       /** One of the five outcomes; undefined for an error that is none of holdfast's. */
@@ -26,11 +31,19 @@ export interface Effect {
   readonly server: string;
 }
 
+/** What a state holds beside its stand; undefined: what its build does not know. */
+export interface Content {
+  readonly keys?: readonly string[] | undefined;
+  readonly notes?: Readonly<Record<string, string>> | undefined;
+}
+
 export type HistoryEvent = { readonly at: number } & HistoryFact;
 
 export type HistoryFact =
   | { readonly kind: "phase"; readonly name: string }
   | { readonly kind: "incident"; readonly text: string }
+  /** A process is of this build. */
+  | { readonly kind: "program"; readonly name: string; readonly build: number }
   | { readonly kind: "invoked"; readonly op: Op; readonly client: string; readonly person: string }
   | { readonly kind: "ended"; readonly op: Op; readonly ended: Ended }
   | { readonly kind: "merged"; readonly op: Op; readonly callId: string }
@@ -49,6 +62,8 @@ export type HistoryFact =
       readonly afterMs: number;
     }
   | { readonly kind: "effect"; readonly effect: Effect }
+  /** What a request told of its key, to a server whose build knows of such. */
+  | { readonly kind: "noted"; readonly key: string; readonly note: string; readonly server: string }
   /** Its handler goes on behind the commit, and what it publishes is with its readers. */
   | { readonly kind: "published"; readonly key: string; readonly callId: string; readonly server: string }
   /** Its commit has failed for who waited for it, and may be durable for all that is said. */
@@ -59,7 +74,12 @@ export type HistoryFact =
   | { readonly kind: "state"; readonly client: string; readonly from: string; readonly to: string }
   | { readonly kind: "network"; readonly event: NetworkEvent }
   | { readonly kind: "opened"; readonly stream: string; readonly list: string }
-  | { readonly kind: "item"; readonly stream: string; readonly key: string }
+  | {
+      readonly kind: "item";
+      readonly stream: string;
+      readonly key: string;
+      readonly note?: string | undefined;
+    }
   /** `count` items are lost; undefined: nobody knows how many. */
   | { readonly kind: "gap"; readonly stream: string; readonly count: number | undefined }
   | { readonly kind: "left"; readonly stream: string; readonly text: string }
@@ -67,7 +87,13 @@ export type HistoryFact =
   | { readonly kind: "made"; readonly object: string; readonly activation: string; readonly server: string }
   | { readonly kind: "unmade"; readonly activation: string }
   /** A state of an activation has another value from now on, counted from 0. */
-  | { readonly kind: "stand"; readonly member: string; readonly activation: string; readonly change: number }
+  | {
+      readonly kind: "stand";
+      readonly member: string;
+      readonly activation: string;
+      readonly change: number;
+      readonly content: Content;
+    }
   | { readonly kind: "held"; readonly ref: string; readonly object: string }
   | {
       readonly kind: "refState";
@@ -101,6 +127,8 @@ export type HistoryFact =
       readonly member: string;
       readonly activation: string;
       readonly change: number;
+      /** Undefined: as a room has seen it. */
+      readonly content: Content | undefined;
     }
   /** Who is at the other end of a wire was looked at: when it opened, and when its sign-in was renewed. */
   | { readonly kind: "signedIn"; readonly by: string; readonly server: string }
@@ -154,6 +182,10 @@ function factText(fact: HistoryFact): string {
       return `===== ${fact.name}`;
     case "incident":
       return `!! ${fact.text}`;
+    case "program":
+      return `${fact.name} is of build ${fact.build}`;
+    case "noted":
+      return `${fact.server} reads "${fact.note}" of ${fact.key}`;
     case "invoked": {
       const { op, client, person } = fact;
       const how = [

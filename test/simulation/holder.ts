@@ -4,19 +4,17 @@ import type { CallOptions } from "../../runtime/base/calls.ts";
 import type { Member, Reference } from "../../runtime/base/objects.ts";
 import type { Link } from "../../runtime/link/link.ts";
 import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
-import {
-  Queue,
-  type QueueReference,
-  Room,
-  type RoomReference,
-  Shelf,
-  type ShelfMembers,
+import type { Schema } from "./builds.ts";
+import type {
+  QueueReference,
+  RoomReference,
+  ShelfMembers,
 } from "./gen/test/simulation/v1/shelves_holdfast.ts";
 import type { Stand } from "./gen/test/simulation/v1/shelves_pb.ts";
-import type { History } from "./history.ts";
+import type { Content, History } from "./history.ts";
 import type { HoldPlan, Op } from "./workload.ts";
 
-interface Standing {
+interface Standing extends Content {
   readonly stand?: Stand | undefined;
 }
 
@@ -31,13 +29,15 @@ export class Holder {
   readonly #process: SimulatedProcess;
   readonly #link: Link;
   readonly #history: History;
+  readonly #schema: Schema;
   readonly #held = new Map<number, Held>();
 
-  constructor(clock: Clock, process: SimulatedProcess, link: Link, history: History) {
+  constructor(clock: Clock, process: SimulatedProcess, link: Link, history: History, schema: Schema) {
     this.#clock = clock;
     this.#process = process;
     this.#link = link;
     this.#history = history;
+    this.#schema = schema;
   }
 
   /** The name of the reference of a hold, as the history has it. */
@@ -50,7 +50,7 @@ export class Holder {
     if (this.#held.has(id)) return;
     const ref = this.nameOf(id);
     this.#history.add({ kind: "held", ref, object: `${type} ${name}` });
-    const held = take(this.#link, plan);
+    const held = take(this.#link, plan, this.#schema);
     this.#held.set(id, held);
     const { reference } = held;
     let from = reference.$state.value.kind;
@@ -60,9 +60,10 @@ export class Holder {
       this.#history.add({ kind: "refState", ref, from, to: now.kind, variant, cause });
       from = now.kind;
     });
-    for (const [member, its] of membersOf(held)) {
+    for (const [member, its] of membersOf(held, this.#schema)) {
       its.subscribe((value) => this.#value(ref, member, value));
-      if (thinkMs !== undefined) void this.#loop(`${ref} loop`, member, its, thinkMs);
+      // The loop of a state that its server has not ends, also when a later one has it.
+      if (thinkMs !== undefined && member !== "marks") void this.#loop(`${ref} loop`, member, its, thinkMs);
     }
   }
 
@@ -95,17 +96,18 @@ export class Holder {
       const cause = now.kind === "failed" ? now.cause.rawMessage : undefined;
       this.#history.add({ kind: "shows", ref, state: now.kind, cause });
       if (now.kind !== "live") continue;
-      for (const [member, its] of membersOf(held)) {
-        const { stand } = its.get() ?? {};
-        if (stand === undefined) continue;
-        const { activation, change } = stand;
-        this.#history.add({ kind: "seen", ref, member, activation, change });
+      for (const [member, its] of membersOf(held, this.#schema)) {
+        const value = its.get();
+        if (value?.stand === undefined) continue;
+        const { activation, change } = value.stand;
+        const { keys, notes } = value;
+        this.#history.add({ kind: "seen", ref, member, activation, change, content: { keys, notes } });
       }
       if (held.type !== "room") continue;
       const { shelf } = held.reference.view.get() ?? {};
       if (shelf === undefined) continue;
       const { activation, change } = shelf;
-      this.#history.add({ kind: "seen", ref, member: "keys", activation, change });
+      this.#history.add({ kind: "seen", ref, member: "keys", activation, change, content: undefined });
     }
   }
 
@@ -129,7 +131,7 @@ export class Holder {
   }
 }
 
-function take(link: Link, { type, name }: HoldPlan): Held {
+function take(link: Link, { type, name }: HoldPlan, { Shelf, Queue, Room }: Schema): Held {
   switch (type) {
     case "shelf":
       return { type, reference: link.hold(Shelf, { name }) as Reference & ShelfMembers };
@@ -140,12 +142,13 @@ function take(link: Link, { type, name }: HoldPlan): Held {
   }
 }
 
-function membersOf(held: Held): readonly (readonly [string, Member<Standing>])[] {
+function membersOf(held: Held, { build }: Schema): readonly (readonly [string, Member<Standing>])[] {
   switch (held.type) {
     case "shelf":
       return [
         ["keys", held.reference.keys],
         ["knocks", held.reference.knocks],
+        ...(build === 2 ? [["marks", held.reference.marks] as const] : []),
       ];
     case "queue":
       return [["waiting", held.reference.waiting]];
@@ -162,6 +165,7 @@ export async function callHeld(
   if (held.type === "queue" && kind === "push") return held.reference.push({ key, thinkMs }, options);
   if (held.type !== "shelf") throw new TypeError(`a ${held.type} has no ${kind}`);
   if (kind === "put") return held.reference.put({ key, thinkMs }, options);
+  if (kind === "mark") return held.reference.mark({ key, thinkMs }, options);
   if (kind === "knock") return held.reference.knock({ key, thinkMs }, options);
   await held.reference.look({ key }, options);
   return {};

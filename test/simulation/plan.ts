@@ -1,4 +1,5 @@
 /** One run, decided before it begins: a pure value, so that a failing one can be made smaller. */
+import { type BuildsPlan, drawBuilds } from "./build-plan.ts";
 import type { OutboxMode } from "../../runtime/base/definition.ts";
 import { type SeededRandom, seededRandom } from "../../runtime/testing/seeded-random.ts";
 import {
@@ -64,6 +65,8 @@ export interface Plan {
   /** Calls that a memory store keeps for one caller. */
   readonly callsPerCallerMost: number | undefined;
   readonly overload: Overload | undefined;
+  /** Undefined: all are of the first build. */
+  readonly builds: BuildsPlan | undefined;
   /** What clients hold; none in most worlds, since they cost less. */
   readonly holds: readonly HoldPlan[];
   /** The share of activations that fail, or fail later. */
@@ -106,7 +109,11 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     // A memory store whose server's clock goes back cannot tell old calls from new ones.
     without: store === "memory" ? ["jumpServer", ...without] : without,
   };
-  const incidents = withinOneAccount(drawIncidents(random.fork("incidents"), shape), clients);
+  const drawn = drawBuilds(random.fork("builds"), { ...shape, ...holding });
+  const incidents = withinOneAccount(
+    [...drawIncidents(random.fork("incidents"), shape), ...(drawn?.incidents ?? [])],
+    clients,
+  );
   const rest = random.fork("rest");
   const windows = random.fork("window");
   const windowBytes = windows.pick([undefined, undefined, 100]);
@@ -128,6 +135,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
       ...(rushes ? drawRush(windows, workload) : []),
       ...(overload === undefined ? [] : drawOverloadOps(overloads, workload, overload)),
       ...drawHoldOps(random.fork("held"), holding.holds, durationMs),
+      ...(drawn?.ops ?? []),
     ],
     rates: drawRates(random.fork("rates"), shape),
     incidents,
@@ -138,6 +146,7 @@ export function drawPlan(seed: number, without: readonly IncidentKind[] = knownK
     signInMs: random.fork("sign-ins").pick([undefined, undefined, 15_000, 70_000, 300_000]),
     windowBytes,
     overload,
+    builds: drawn?.builds,
     readMsMost: random.fork("reads").pick([0, 0, 50]),
     brokenLock: rest.chance(0.15),
     handlerFailRate: some(0.3, 0.1),
@@ -179,7 +188,9 @@ function withinOneAccount(incidents: readonly Incident[], clients: readonly Clie
       alone &&
       !incidents.some(
         ({ kind, ...rest }) =>
-          (kind === "kill" || kind === "leave") && "client" in rest && rest.client === incident.client,
+          (kind === "kill" || kind === "leave" || kind === "update") &&
+          "client" in rest &&
+          rest.client === incident.client,
       )
     );
   });

@@ -53,6 +53,16 @@ export const marksToReach = [
   "a room that saw its shelf made afresh",
   "PARK_TIMEOUT",
   "a reply after an overload",
+  "a server started as a newer build",
+  "a server rolled back",
+  "a client started as another build",
+  "a client whose build is refused",
+  "a method that its server has not",
+  "a member that its object has not",
+  "a note of an older program's outbox",
+  "a newer build's reply from an older journal",
+  "an object of a newer server at an older client",
+  "an object of an older server at a newer client",
 ] as const;
 
 export type ReachedMark = (typeof marksToReach)[number];
@@ -109,6 +119,7 @@ export function reachedIn(end: WorldEnd): ReadonlySet<ReachedMark> {
   reachedByOutcome(end, reached);
   reachedOverWires(end, reached);
   reachedByHolding(end, reached);
+  if (end.plan.builds !== undefined) reachedByBuilds(end, reached);
   return reached;
 }
 
@@ -119,7 +130,7 @@ function reachedByDraining(end: WorldEnd, reached: Set<ReachedMark>): void {
   for (const event of end.history.events) {
     if (event.kind === "started") running.set(event.callId, event.server);
     else if (event.kind === "incident") {
-      const host = /"kind":"close".*"host":(\d+)/.exec(event.text)?.[1];
+      const host = /"kind":"(?:close|deploy)".*"host":(\d+)/.exec(event.text)?.[1];
       if (host === undefined) continue;
       draining.add(`s${host}.`);
       if ([...running.values()].some((server) => server.startsWith(`s${host}.`)))
@@ -266,6 +277,52 @@ function reachedByOutcome(end: WorldEnd, reached: Set<ReachedMark>): void {
     if (reason === "BUDGET_ENDED") reached.add("a budget that ended");
     if (outcome === "in-outbox" && settled.get(callId) === "ran") {
       reached.add("a command that waited in an outbox and ran");
+    }
+  }
+}
+
+function reachedByBuilds({ history }: WorldEnd, reached: Set<ReachedMark>): void {
+  const builds = new Map<string, number>();
+  /** The build that each host, and each client, had before. */
+  const before = new Map<string, number>();
+  const makers = new Map<string, string>();
+  const senders = new Map<string, string>();
+  const effects = new Map<string, string>();
+  for (const event of history.events) {
+    if (event.kind === "program") {
+      const [place = ""] = event.name.split(".");
+      const was = before.get(place) ?? event.build;
+      before.set(place, event.build);
+      builds.set(event.name, event.build);
+      if (was === event.build) continue;
+      if (place.startsWith("c")) reached.add("a client started as another build");
+      else reached.add(was < event.build ? "a server started as a newer build" : "a server rolled back");
+    } else if (event.kind === "state" && event.to === "refused" && builds.get(event.client) === 1) {
+      reached.add("a client whose build is refused");
+    } else if (event.kind === "invoked") makers.set(event.op.key, event.client);
+    else if (event.kind === "effect") effects.set(event.effect.callId, event.effect.server);
+    else if (event.kind === "network") {
+      const { kind, request, where, header } = event.event;
+      const call = request?.header.get("holdfast-call")?.slice(1, 23);
+      if (call === undefined) continue;
+      if (kind === "sent") senders.set(call, where);
+      const isOld = builds.get(where) === 1 && builds.get(effects.get(call) ?? "") === 2;
+      if (kind === "answered" && isOld && header?.get("holdfast-repeat") === "1")
+        reached.add("a newer build's reply from an older journal");
+    } else if (event.kind === "started") {
+      const sender = builds.get(senders.get(event.callId) ?? "");
+      const maker = builds.get(makers.get(event.key) ?? "");
+      if (sender === 1 && maker === 2 && builds.get(event.server) === 2)
+        reached.add("a note of an older program's outbox");
+    } else if (event.kind === "ended" && event.ended.kind === "error") {
+      if (event.ended.reason === "NO_SUCH_METHOD") reached.add("a method that its server has not");
+      if (event.op.kind === "mark" && event.ended.reason === "NO_SUCH_MEMBER")
+        reached.add("a member that its object has not");
+    } else if (event.kind === "seen") {
+      const server = builds.get(event.activation.split(" ")[0] ?? "");
+      const client = builds.get(event.ref.split(" ")[0] ?? "");
+      if (server === 2 && client === 1) reached.add("an object of a newer server at an older client");
+      if (server === 1 && client === 2) reached.add("an object of an older server at a newer client");
     }
   }
 }

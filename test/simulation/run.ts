@@ -71,7 +71,11 @@ async function live(plan: Plan, unhandled: readonly unknown[]): Promise<WorldEnd
   for (const [number, list] of lists.entries())
     clients[0]?.act({ ...lastOp(100 + number), kind: "append", list });
   for (const [number, { holder }] of clients.entries()) {
-    for (const id of holder?.shelfIds ?? []) clients[number]?.act(lastLook(number, id));
+    for (const id of holder?.shelfIds ?? []) {
+      clients[number]?.act(lastLook(number, id));
+      clients[number]?.act(lastMark(number, id));
+    }
+    clients[number]?.act({ ...lastOp(500 + number), client: number, kind: "stamp" });
   }
   await clock.advance(20_000);
   // A room fails with the shelf that it needs, which may have been asked for by another program, and later.
@@ -131,15 +135,23 @@ function strike(world: World, incident: Incident): void {
       host?.crash();
       later(() => void host?.start());
       return;
-    case "close": {
-      const closing = host?.process;
-      void servers[incident.host]?.server.close({ within: incident.withinMs }).then(() => {
-        if (closing === undefined || host?.process !== closing) return;
-        host.crash();
-        later(() => void host.start());
-      });
+    case "close":
+      drain(world, incident.host, incident.withinMs, later);
       return;
-    }
+    case "deploy":
+      world.builds[incident.host] = incident.build;
+      if (incident.withinMs !== undefined) drain(world, incident.host, incident.withinMs, later);
+      else {
+        host?.crash();
+        later(() => void host?.start());
+      }
+      return;
+    case "update":
+      if (client === undefined) return;
+      client.build = incident.build;
+      client.kill();
+      later(() => client.start());
+      return;
     case "pauseServer": {
       const { process } = host ?? {};
       if (process === undefined) return;
@@ -209,14 +221,34 @@ function standStill({ history }: World, server: SimulatedProcess, still: boolean
   else server.resume();
 }
 
+/** A server ends by itself, and is started again. */
+function drain(world: World, number: number, withinMs: number, later: (fn: () => void) => void): void {
+  const host = world.hosts[number];
+  const closing = host?.process;
+  void world.servers[number]?.server.close({ within: withinMs }).then(() => {
+    if (closing === undefined || host?.process !== closing) return;
+    host.crash();
+    later(() => void host.start());
+  });
+}
+
 /** The same of a shelf that it holds. */
 function lastLook(client: number, hold: number): Op {
   return { ...lastOp(300 + hold), client, kind: "look", list: `${hold}`, key: `last-look-${hold}` };
 }
 
+/** What the second build alone can do there. */
+function lastMark(client: number, hold: number): Op {
+  return {
+    ...lastLook(client, hold),
+    ...{ id: lastOpId + 400 + hold, kind: "mark", key: `last-mark-${hold}` },
+  };
+}
+
 /** Everything that was broken is whole from here on. */
 async function heal(world: World): Promise<void> {
-  const { hosts, clients, network } = world;
+  const { plan, builds, hosts, clients, network } = world;
+  const refused = plan.builds?.refusesFirst === true && builds.includes(2);
   for (const client of clients) {
     // A program that was leaving may have left with what it goes on with.
     const { process } = client;
@@ -224,6 +256,11 @@ async function heal(world: World): Promise<void> {
       network.unblock(process);
       process.resume();
       process.wake();
+    }
+    // Whose build is refused, or was, gets the one that nobody refuses.
+    if ((refused && client.build === 1) || client.link?.state.value.kind === "refused") {
+      client.build = 2;
+      client.kill();
     }
     client.start();
   }

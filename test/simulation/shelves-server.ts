@@ -6,23 +6,11 @@ import type { Self, StateMember } from "../../runtime/base/objects.ts";
 import { state } from "../../runtime/delta/state.ts";
 import type { SimulatedProcess } from "../../runtime/testing/simulated-process.ts";
 import type { Server } from "../../server/index.ts";
-import {
-  Queue,
-  type QueueObject,
-  Room,
-  Shelf,
-  type ShelfObject,
-} from "./gen/test/simulation/v1/shelves_holdfast.ts";
-import {
-  QueueWaitingSchema,
-  RoomViewSchema,
-  ShelfKeysSchema,
-  ShelfKnocksSchema,
-  type Stand,
-  StandSchema,
-} from "./gen/test/simulation/v1/shelves_pb.ts";
+import { noteOf, type Schema } from "./builds.ts";
+import type { QueueObject, ShelfObject } from "./gen/test/simulation/v1/shelves_holdfast.ts";
+import type { Stand, StandSchema } from "./gen/test/simulation/v1/shelves_pb.ts";
 import { create } from "@bufbuild/protobuf";
-import type { History } from "./history.ts";
+import type { Content, History } from "./history.ts";
 import type { Ledger, Stage } from "./ledger.ts";
 import type { Plan } from "./plan.ts";
 
@@ -39,6 +27,8 @@ export interface StartFate {
 export interface ShelvesParts {
   readonly ledger: Ledger;
   readonly history: History;
+  /** Of the server's own build. */
+  readonly schema: Schema;
   readonly startOf: () => StartFate;
   /** How this run of a handler fails; undefined: it does not. */
   readonly failureOf: (key: string) => "before" | "after" | "again" | undefined;
@@ -54,33 +44,36 @@ class Activation {
   readonly object: string;
   readonly name: string;
   readonly #history: History;
+  readonly #schema: typeof StandSchema;
   readonly #changes = new Map<string, number>();
 
-  constructor(object: string, name: string, history: History) {
+  constructor(object: string, name: string, history: History, schema: typeof StandSchema) {
     this.object = object;
     this.name = name;
     this.#history = history;
+    this.#schema = schema;
   }
 
-  /** The next stand of one of its states. */
-  next(member: string): Stand {
+  /** The next stand of one of its states, and what else that will hold. */
+  next(member: string, content: Content = {}): Stand {
     const change = (this.#changes.get(member) ?? -1) + 1;
     this.#changes.set(member, change);
-    this.#history.add({ kind: "stand", member, activation: this.name, change });
-    return create(StandSchema, { activation: this.name, change });
+    this.#history.add({ kind: "stand", member, activation: this.name, change, content });
+    return create(this.#schema, { activation: this.name, change });
   }
 }
 
 type Command = { readonly key: string; readonly thinkMs: number };
 
 export function serveShelves(server: Server, process: SimulatedProcess, parts: ShelvesParts): void {
-  const { ledger, history, writers, failureOf } = parts;
+  const { ledger, history, writers, failureOf, schema } = parts;
+  const { Shelf, Queue, Room, messages, build } = schema;
   const { clock } = process;
   let madeCount = 0;
 
   const begin = async (object: string, self: Self): Promise<Activation> => {
     madeCount += 1;
-    const made = new Activation(object, `${process.name} ${object} #${madeCount}`, history);
+    const made = new Activation(object, `${process.name} ${object} #${madeCount}`, history, messages.Stand);
     history.add({ kind: "made", object, activation: made.name, server: process.name });
     const { takesMs, fail, failsAfterMs, endMs } = parts.startOf();
     self.onEnd(async () => {
@@ -122,25 +115,43 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
     return reply;
   };
 
+  const markingOf = (name: string, made: Activation): Pick<ShelfObject, "marks" | "mark"> => {
+    const list = `marks ${name}`;
+    const first = { keys: [...ledger.keysOf(list)] };
+    const marks = state(messages.Marks, { stand: made.next("marks", first), ...first });
+    return {
+      marks,
+      mark: (request, ctx) =>
+        put(list, request, ctx, () =>
+          marks.update((draft) => {
+            draft.stand = made.next("marks", { keys: [...draft.keys, request.key] });
+            draft.keys.push(request.key);
+          }),
+        ),
+    };
+  };
+
   server.serve(
     Shelf,
     async ({ params: { name }, self }): Promise<ShelfObject> => {
       const made = await begin(`shelf ${name}`, self);
-      const keys = state(ShelfKeysSchema, {
-        stand: made.next("keys"),
-        keys: [...ledger.keysOf(`shelf ${name}`)],
-      });
-      const knocks = state(ShelfKnocksSchema, { stand: made.next("knocks") });
+      const first = contentOf(build, ledger.keysOf(`shelf ${name}`));
+      const keys = state(messages.Keys, { stand: made.next("keys", first), ...first });
+      const knocks = state(messages.Knocks, { stand: made.next("knocks") });
+      const marking = build === 2 ? markingOf(name, made) : undefined;
       return {
         keys,
         knocks,
         put: (request, ctx) =>
           put(`shelf ${name}`, request, ctx, () =>
             keys.update((draft) => {
-              draft.stand = made.next("keys");
+              const next = contentOf(build, [...draft.keys, request.key]);
+              draft.stand = made.next("keys", next);
               draft.keys.push(request.key);
+              if (next.notes !== undefined) Object.assign(draft.notes, next.notes);
             }),
           ),
+        ...marking,
         async knock(request, ctx) {
           const by = await start(request, ctx);
           const { key } = request;
@@ -149,23 +160,21 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
           return { by };
         },
         look: () => ({ length: keys.value.keys.length }),
-      };
+      } as ShelfObject;
     },
     { variant: ({ by }) => (mayWrite(writers, by) ? "writer" : "reader") },
   );
 
   server.serve(Queue, async ({ params: { name }, self }): Promise<QueueObject> => {
     const made = await begin(`queue ${name}`, self);
-    const waiting = state(QueueWaitingSchema, {
-      stand: made.next("waiting"),
-      keys: [...ledger.keysOf(`queue ${name}`)],
-    });
+    const first = { keys: [...ledger.keysOf(`queue ${name}`)] };
+    const waiting = state(messages.Waiting, { stand: made.next("waiting", first), ...first });
     return {
       waiting,
       push: (request, ctx) =>
         put(`queue ${name}`, request, ctx, () =>
           waiting.update((draft) => {
-            draft.stand = made.next("waiting");
+            draft.stand = made.next("waiting", { keys: [...draft.keys, request.key] });
             draft.keys.push(request.key);
           }),
         ),
@@ -176,14 +185,14 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
     const made = await begin(`room ${name}`, self);
     const shelf = await self.get(Shelf, { name });
     const first = shelf.keys.value.stand;
-    const view = state(RoomViewSchema, {
+    const view = state(messages.View, {
       stand: made.next("view"),
       ...(first === undefined ? {} : { shelf: first }),
     });
     const stop = shelf.keys.subscribe(({ stand }) =>
       view.update((draft) => {
         draft.stand = made.next("view");
-        if (stand !== undefined) draft.shelf = create(StandSchema, stand);
+        if (stand !== undefined) draft.shelf = create(messages.Stand, stand);
       }),
     );
     // A room outlives a shelf that has failed for good: it asks for another one, and then again and again.
@@ -201,7 +210,7 @@ export function serveShelves(server: Server, process: SimulatedProcess, parts: S
   });
 }
 
-function mayWrite(writers: Plan["writers"], by: string | undefined): boolean {
+export function mayWrite(writers: Plan["writers"], by: string | undefined): boolean {
   return writers === "everybody" || (writers === "signedIn" ? by !== undefined : by === "alice");
 }
 
@@ -209,4 +218,14 @@ function restand(member: StateMember<{ stand?: Stand | undefined } & object>, st
   member.update((draft) => {
     draft.stand = stand;
   });
+}
+
+/** What a shelf holds by its keys: the note of each, and that of the last one under a name of its own. */
+function contentOf(
+  build: number,
+  keys: readonly string[],
+): { keys: string[]; notes?: Record<string, string> } {
+  if (build === 1) return { keys: [...keys] };
+  const notes = Object.fromEntries(keys.map((key) => [key, noteOf(key)]));
+  return { keys: [...keys], notes: { ...notes, last: noteOf(keys.at(-1) ?? "") } };
 }

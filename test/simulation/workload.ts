@@ -12,11 +12,15 @@ export type OpKind =
   | "read"
   | "poke"
   | "follow"
+  // Of the second build alone.
+  | "stamp"
   // On a held object.
   | "put"
   | "knock"
   | "look"
-  | "push";
+  | "push"
+  // Of the second build alone.
+  | "mark";
 
 /** Operations from here on are made when all is well again. */
 export const lastOpId = 1_000_000;
@@ -200,5 +204,5 @@ export function drawHoldOps(random: SeededRandom, holds: readonly HoldPlan[], du
 
 /** Whether an operation is on what is held. */
 export function isHeld({ kind }: Op): boolean {
-  return kind === "put" || kind === "knock" || kind === "look" || kind === "push";
+  return kind === "put" || kind === "knock" || kind === "look" || kind === "push" || kind === "mark";
 }

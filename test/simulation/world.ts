@@ -8,6 +8,7 @@ import { simulatedNetwork, type SimulatedNetwork } from "../../runtime/testing/s
 import { testOrigin } from "../../runtime/testing/test-link.ts";
 import { type VirtualClock, virtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { memoryStore, type Store, StoreError } from "../../server/index.ts";
+import { type Build, schemaOf } from "./builds.ts";
 import { Client } from "./client.ts";
 import { drawFate } from "./faults.ts";
 import { History } from "./history.ts";
@@ -46,6 +47,8 @@ export class World {
   readonly folders: readonly SimulatedFolder[];
   /** The server of each host, while it runs. */
   readonly servers: (ListsServer | undefined)[] = [];
+  /** What each host starts next. */
+  readonly builds: Build[];
   healed = false;
   readonly #durableStore: Store<Stage | undefined> | undefined;
 
@@ -53,6 +56,7 @@ export class World {
     this.plan = plan;
     const { clock, history } = this;
     const random = seededRandom(`world/${plan.seed}`);
+    this.builds = Array.from({ length: plan.hostCount }, (_, host) => plan.builds?.hosts[host] ?? 1);
     this.ledger = new Ledger((effect) => history.add({ kind: "effect", effect }));
     const room: Fate = plan.wireRoomBytes === undefined ? {} : { roomBytes: plan.wireRoomBytes };
     this.network = simulatedNetwork({
@@ -76,6 +80,7 @@ export class World {
       return new Client({
         ...{ clock, network: this.network, folder, history, plan: client, number, beats: plan.beats },
         random: random.fork(`client ${number}`),
+        build: plan.builds?.clients[number],
         holds: () => this.#holdsOf(number),
         tokenOf: (person, fresh) => this.tokens.of(person, fresh),
       });
@@ -193,6 +198,8 @@ export class World {
             store: disk.open(store, process),
             random: random.fork(`server ${process.name}`),
             signInMs: plan.signInMs,
+            schema: schemaOf(this.builds[number] ?? 1),
+            builds: plan.builds,
             beats: plan.beats,
             personOf: (token) => this.tokens.personOf(token),
             shelves: plan.holds.length === 0 ? undefined : { writers: plan.writers, startOf },

@@ -2,6 +2,7 @@
 import type { WorldEnd } from "../world.ts";
 import { activations } from "./activations.ts";
 import { budgets } from "./budgets.ts";
+import { builds } from "./builds.ts";
 import { callers } from "./callers.ts";
 import { connects } from "./connects.ts";
 import { heldOrder } from "./held-order.ts";
@@ -49,5 +50,6 @@ export const checkers: Readonly<Record<string, Checker>> = {
   references,
   heldOrder,
   parkedCalls,
+  builds,
   leftovers,
 };

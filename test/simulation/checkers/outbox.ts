@@ -2,6 +2,7 @@
 import { firstSentAheadMsMost, outboxKeepMs } from "../../../runtime/base/constants.ts";
 import type { Plan } from "../plan.ts";
 import type { WorldEnd } from "../world.ts";
+import { ranAsCopyAlone } from "./copies.ts";
 import { effectsOf, operations } from "./tally.ts";
 
 export function outbox(end: WorldEnd): readonly string[] {
@@ -28,7 +29,7 @@ export function outbox(end: WorldEnd): readonly string[] {
     }
     if (outcome === "ran" && !there)
       breaches.push(`op ${op.id} ${op.key} was settled as run, and is not there`);
-    if ((outcome === "refused" || outcome === "not-run") && there) {
+    if ((outcome === "refused" || (outcome === "not-run" && !ranAsCopyAlone(end, callId))) && there) {
       breaches.push(`op ${op.id} ${op.key} was settled as ${outcome}, and is there`);
     }
   }
@@ -63,12 +64,15 @@ function tooOld(end: WorldEnd): readonly string[] {
 
 /** The process that made a command hears how it ended, also when another one has sent it. */
 function unheard(end: WorldEnd): readonly string[] {
-  const { incidents } = end.plan;
+  const { incidents, builds } = end.plan;
   const ends = (client: number): boolean =>
     incidents.some(
       (one) =>
-        (one.kind === "kill" || one.kind === "leave" || one.kind === "person") && one.client === client,
+        (one.kind === "kill" || one.kind === "leave" || one.kind === "person" || one.kind === "update") &&
+        one.client === client,
     );
+  // A program that was refused is started as another build.
+  if (builds?.refusesFirst === true) return [];
   const heard = new Set(end.history.of("settled").map(({ client, callId }) => `${client} ${callId}`));
   return operations(end).flatMap(({ invoked: { op, client }, ended }) => {
     if (ended?.ended.kind !== "error" || ended.ended.outcome !== "in-outbox" || ends(op.client)) return [];
@@ -111,14 +115,18 @@ function ages(end: WorldEnd, folder: number | undefined): boolean {
 
 /** What is kept before it is sent is sent although its program is killed. */
 function gone(end: WorldEnd): readonly string[] {
-  const { incidents, folderFailRate, store } = end.plan;
+  const { incidents, folderFailRate, store, builds } = end.plan;
   if (store !== "durable" || folderFailRate > 0 || isSetBack(end.plan)) return [];
+  // Who is told that its build is refused is told that nothing is kept, and may end before it hears that.
+  if (builds?.refusesFirst === true) return [];
   const begun = new Set(end.history.of("started").map(({ key }) => key));
   const leaving = new Map(end.history.of("leaves").map(({ client, at }) => [client, at]));
   return operations(end).flatMap(({ invoked: { op, at, client }, ended }) => {
     if (
       op.outbox !== "early" ||
       op.merge ||
+      // No server may have had the method.
+      op.kind === "stamp" ||
       op.abortAfterMs !== undefined ||
       ended !== undefined ||
       begun.has(op.key)
@@ -132,7 +140,9 @@ function gone(end: WorldEnd): readonly string[] {
         one.atMs <= at + writtenMs &&
         one.atMs + one.forMs >= at,
     );
-    const kill = incidents.find((one) => one.kind === "kill" && one.client === op.client && one.atMs >= at);
+    const kill = incidents.find(
+      (one) => (one.kind === "kill" || one.kind === "update") && one.client === op.client && one.atMs >= at,
+    );
     // What a program asks of a link that it has closed is refused.
     if ((leaving.get(client) ?? Infinity) <= at) return [];
     return !still && kill !== undefined && kill.atMs > at + writtenMs && !ages(end, folderOf(end, op.client))

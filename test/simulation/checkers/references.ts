@@ -3,7 +3,7 @@
  * its states follow their table; and when all is quiet it is live, and shows and has told what its object has, and no
  * more than its holder may see.
  */
-import type { HistoryEvent } from "../history.ts";
+import type { Content, HistoryEvent } from "../history.ts";
 import type { WorldEnd } from "../world.ts";
 
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -27,6 +27,7 @@ class References {
   readonly breaches: string[] = [];
   /** The newest value of each state of each activation, and whose it is. */
   readonly #newest = new Map<string, number>();
+  readonly #content = new Map<string, Content>();
   readonly #objectOf = new Map<string, string>();
   readonly #ended = new Set<string>();
   readonly #held = new Map<string, string>();
@@ -48,6 +49,7 @@ class References {
         return;
       case "stand":
         this.#newest.set(`${event.activation} ${event.member}`, event.change);
+        this.#content.set(`${event.activation} ${event.member}`, event.content);
         return;
       case "held":
         this.#held.set(event.ref, event.object);
@@ -73,6 +75,7 @@ class References {
         return;
       case "seen":
         this.#seen(event.ref, event.member, event);
+        this.#same(event.ref, event.member, event.activation, event.content);
         return;
       default:
     }
@@ -107,6 +110,15 @@ class References {
     this.#told.set(name, { activation, change, turn });
   }
 
+  /** What its object holds, as far as its build knows of it. */
+  #same(ref: string, member: string, activation: string, content: Content | undefined): void {
+    const { keys = [], notes = {} } = this.#content.get(`${activation} ${member}`) ?? {};
+    const differs =
+      (content?.keys !== undefined && content.keys.join() !== keys.join()) ||
+      (content?.notes !== undefined && sorted(content.notes) !== sorted(notes));
+    if (differs) this.#breach(`${ref} ${member} shows not what ${activation} holds`);
+  }
+
   #seen(ref: string, member: string, { activation, change }: Stand): void {
     const newest = this.#newest.get(`${activation} ${member}`);
     const name = `${ref} ${member}`;
@@ -123,6 +135,10 @@ class References {
       );
     }
   }
+}
+
+function sorted(notes: Readonly<Record<string, string>>): string {
+  return JSON.stringify(Object.entries(notes).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 export function references(end: WorldEnd): readonly string[] {

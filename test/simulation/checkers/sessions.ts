@@ -37,7 +37,10 @@ function goesOn(event: HistoryEvent): string | undefined {
 
 /** A store in memory forgets with its server. */
 function remembers({ plan }: WorldEnd): boolean {
-  return plan.store === "durable" || !plan.incidents.some(({ kind }) => kind === "crash" || kind === "close");
+  return (
+    plan.store === "durable" ||
+    !plan.incidents.some(({ kind }) => kind === "crash" || kind === "close" || kind === "deploy")
+  );
 }
 
 export function sessions(end: WorldEnd): readonly string[] {

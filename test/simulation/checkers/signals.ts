@@ -9,7 +9,7 @@ import type { WorldEnd } from "../world.ts";
 const handlerMostMs = 60_000;
 
 export function signals(end: WorldEnd): readonly string[] {
-  if (end.plan.incidents.some(({ kind }) => kind === "close")) return [];
+  if (end.plan.incidents.some(({ kind }) => kind === "close" || kind === "deploy")) return [];
   const long = end.plan.incidents.some((one) => one.kind === "pauseServer" && one.forMs >= handlerMostMs);
   const goings = long ? end.history.of("still").flatMap(({ still, at }) => (still ? [] : [at])) : [];
   const hasStood = (at: number): boolean => goings.some((going) => going <= at && at < going + handlerMostMs);

@@ -3,6 +3,7 @@
  * has no switch for them.
  */
 import type { Breakage } from "./breakage.ts";
+import { schemas } from "./build-breakages.ts";
 import { client, lanes } from "./call-breakages.ts";
 import { objects } from "./hold-breakages.ts";
 import { streams } from "./live-breakages.ts";
@@ -17,4 +18,5 @@ export const breakages: readonly Breakage[] = [
   ...outbox,
   ...streams,
   ...objects,
+  ...schemas,
 ];

@@ -51,6 +51,9 @@ export const crowd: World = (plan) => plan.ops.some(({ key }) => key.startsWith(
 export const overloads: World = ({ overload, clients }) =>
   overload !== undefined && clients.some(({ calls }) => calls === "http");
 
+/** Programs of two builds. */
+export const builds: World = (plan) => plan.builds !== undefined;
+
 /** Commands that go into an outbox at their end. */
 export const late: World = ({ ops: its }) => its.filter(({ outbox }) => outbox === "late").length > 4;
 

@@ -7,7 +7,7 @@
 /* eslint-disable */
 
 import type { CallOptions, CommandContext, CommandDefinition, generatedV1, HandlerContext, Member, MessageInitShape, ObjectDefinition, QueryDefinition, Reference, StateDefinition, StateMember } from "holdfast/generated-v1";
-import type { KnockRequest, KnockRequestSchema, KnockResponse, KnockResponseSchema, LookRequest, LookRequestSchema, LookResponse, LookResponseSchema, PushRequest, PushRequestSchema, PushResponse, PushResponseSchema, PutRequest, PutRequestSchema, PutResponse, PutResponseSchema, QueueWaiting, QueueWaitingSchema, RoomView, RoomViewSchema, ShelfKeys, ShelfKeysSchema, ShelfKnocks, ShelfKnocksSchema } from "./shelves_pb.ts";
+import type { KnockRequest, KnockRequestSchema, KnockResponse, KnockResponseSchema, LookRequest, LookRequestSchema, LookResponse, LookResponseSchema, MarkRequest, MarkRequestSchema, MarkResponse, MarkResponseSchema, PushRequest, PushRequestSchema, PushResponse, PushResponseSchema, PutRequest, PutRequestSchema, PutResponse, PutResponseSchema, QueueWaiting, QueueWaitingSchema, RoomView, RoomViewSchema, ShelfKeys, ShelfKeysSchema, ShelfKnocks, ShelfKnocksSchema, ShelfMarks, ShelfMarksSchema } from "./shelves_pb.ts";
 import { QueueParamsSchema, QueueService, RoomParamsSchema, RoomService, ShelfParamsSchema, ShelfService } from "./shelves_pb.ts";
 
 // Made for this version of the contract with the runtime; with another it does not compile.
@@ -17,6 +17,14 @@ import { QueueParamsSchema, QueueService, RoomParamsSchema, RoomService, ShelfPa
  * The members of test.simulation.v1.ShelfService, as holders use them.
  */
 export interface ShelfMembers {
+  /**
+   * The keys that are marked; before the other states, so that each has another place in each build. Second build.
+   *
+   * State: a live value.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Marks
+   */
+  readonly marks: Member<ShelfMarks>;
   /**
    * What was put there.
    *
@@ -49,6 +57,14 @@ export interface ShelfMembers {
    * @generated from rpc test.simulation.v1.ShelfService.Knock
    */
   knock(request: MessageInitShape<typeof KnockRequestSchema>, options?: CallOptions): Promise<KnockResponse>;
+  /**
+   * Marks a key, in the store too. Second build.
+   *
+   * Command: runs once, the object's ready timeout.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Mark
+   */
+  mark(request: MessageInitShape<typeof MarkRequestSchema>, options?: CallOptions): Promise<MarkResponse>;
   /**
    * How many keys there are.
    *
@@ -92,6 +108,14 @@ export interface ShelfVariants {
  */
 export interface ShelfObject {
   /**
+   * The keys that are marked; before the other states, so that each has another place in each build. Second build.
+   *
+   * State: a live value.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Marks
+   */
+  readonly marks: StateMember<ShelfMarks>;
+  /**
    * What was put there.
    *
    * State: a live value.
@@ -130,6 +154,17 @@ export interface ShelfObject {
     context: CommandContext,
   ): Promise<MessageInitShape<typeof KnockResponseSchema>> | MessageInitShape<typeof KnockResponseSchema>;
   /**
+   * Marks a key, in the store too. Second build.
+   *
+   * Command: runs once, the object's ready timeout.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Mark
+   */
+  mark(
+    request: MarkRequest,
+    context: CommandContext,
+  ): Promise<MessageInitShape<typeof MarkResponseSchema>> | MessageInitShape<typeof MarkResponseSchema>;
+  /**
    * How many keys there are.
    *
    * Query: the link's budget.
@@ -146,10 +181,12 @@ export interface ShelfObject {
  * The methods of test.simulation.v1.ShelfService, each with its kind and its numbers.
  */
 export type ShelfMethods = {
+  readonly marks: StateDefinition<typeof ShelfMarksSchema>;
   readonly keys: StateDefinition<typeof ShelfKeysSchema>;
   readonly knocks: StateDefinition<typeof ShelfKnocksSchema>;
   readonly put: CommandDefinition<typeof PutRequestSchema, typeof PutResponseSchema>;
   readonly knock: CommandDefinition<typeof KnockRequestSchema, typeof KnockResponseSchema>;
+  readonly mark: CommandDefinition<typeof MarkRequestSchema, typeof MarkResponseSchema>;
   readonly look: QueryDefinition<typeof LookRequestSchema, typeof LookResponseSchema>;
 };
 
@@ -164,6 +201,10 @@ export interface ShelfDefinition
 }
 
 const shelfMethods: ShelfMethods = {
+  marks: {
+    kind: "state",
+    method: ShelfService.method.marks,
+  },
   keys: {
     kind: "state",
     method: ShelfService.method.keys,
@@ -180,6 +221,10 @@ const shelfMethods: ShelfMethods = {
     kind: "command",
     method: ShelfService.method.knock,
     delivery: "atMostOnce",
+  },
+  mark: {
+    kind: "command",
+    method: ShelfService.method.mark,
   },
   look: {
     kind: "query",
@@ -198,7 +243,7 @@ export const Shelf: ShelfDefinition = {
   $readyTimeoutMs: 20000,
   $variants: [
     { name: "reader", members: ["keys", "look"] },
-    { name: "writer", members: ["keys", "knocks", "put", "knock", "look"] },
+    { name: "writer", members: ["marks", "keys", "knocks", "put", "knock", "mark", "look"] },
   ],
   $serial: false,
   ...shelfMethods,

@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file test/simulation/v1/shelves.proto.
  */
 export const file_test_simulation_v1_shelves: GenFile = /*@__PURE__*/
-  fileDesc("CiB0ZXN0L3NpbXVsYXRpb24vdjEvc2hlbHZlcy5wcm90bxISdGVzdC5zaW11bGF0aW9uLnYxIhsKC1NoZWxmUGFyYW1zEgwKBG5hbWUYASABKAkiGwoLUXVldWVQYXJhbXMSDAoEbmFtZRgBIAEoCSIaCgpSb29tUGFyYW1zEgwKBG5hbWUYASABKAkiKwoFU3RhbmQSEgoKYWN0aXZhdGlvbhgBIAEoCRIOCgZjaGFuZ2UYAiABKAUiQwoJU2hlbGZLZXlzEigKBXN0YW5kGAEgASgLMhkudGVzdC5zaW11bGF0aW9uLnYxLlN0YW5kEgwKBGtleXMYAiADKAkiNwoLU2hlbGZLbm9ja3MSKAoFc3RhbmQYASABKAsyGS50ZXN0LnNpbXVsYXRpb24udjEuU3RhbmQiKwoKUHV0UmVxdWVzdBILCgNrZXkYASABKAkSEAoIdGhpbmtfbXMYAiABKAUiGQoLUHV0UmVzcG9uc2USCgoCYnkYASABKAkiLQoMS25vY2tSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIbCg1Lbm9ja1Jlc3BvbnNlEgoKAmJ5GAEgASgJIhoKC0xvb2tSZXF1ZXN0EgsKA2tleRgBIAEoCSIeCgxMb29rUmVzcG9uc2USDgoGbGVuZ3RoGAEgASgFIkYKDFF1ZXVlV2FpdGluZxIoCgVzdGFuZBgBIAEoCzIZLnRlc3Quc2ltdWxhdGlvbi52MS5TdGFuZBIMCgRrZXlzGAIgAygJIiwKC1B1c2hSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIaCgxQdXNoUmVzcG9uc2USCgoCYnkYASABKAkiXgoIUm9vbVZpZXcSKAoFc3RhbmQYASABKAsyGS50ZXN0LnNpbXVsYXRpb24udjEuU3RhbmQSKAoFc2hlbGYYAiABKAsyGS50ZXN0LnNpbXVsYXRpb24udjEuU3RhbmQy5gMKDFNoZWxmU2VydmljZRJFCgRLZXlzEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Gh0udGVzdC5zaW11bGF0aW9uLnYxLlNoZWxmS2V5cyIEsuIYADABEkkKBktub2NrcxIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRofLnRlc3Quc2ltdWxhdGlvbi52MS5TaGVsZktub2NrcyIEsuIYADABEkwKA1B1dBIeLnRlc3Quc2ltdWxhdGlvbi52MS5QdXRSZXF1ZXN0Gh8udGVzdC5zaW11bGF0aW9uLnYxLlB1dFJlc3BvbnNlIgSS4hgAElQKBUtub2NrEiAudGVzdC5zaW11bGF0aW9uLnYxLktub2NrUmVxdWVzdBohLnRlc3Quc2ltdWxhdGlvbi52MS5Lbm9ja1Jlc3BvbnNlIgaS4hgCEAESUgoETG9vaxIfLnRlc3Quc2ltdWxhdGlvbi52MS5Mb29rUmVxdWVzdBogLnRlc3Quc2ltdWxhdGlvbi52MS5Mb29rUmVzcG9uc2UiB5ACAYriGAAaTIriGEgKHnRlc3Quc2ltdWxhdGlvbi52MS5TaGVsZlBhcmFtcxICCAMaAggUIhQKBnJlYWRlchIES2V5cxIETG9vayIICgZ3cml0ZXIy2AEKDFF1ZXVlU2VydmljZRJLCgdXYWl0aW5nEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GiAudGVzdC5zaW11bGF0aW9uLnYxLlF1ZXVlV2FpdGluZyIEsuIYADABEk8KBFB1c2gSHy50ZXN0LnNpbXVsYXRpb24udjEuUHVzaFJlcXVlc3QaIC50ZXN0LnNpbXVsYXRpb24udjEuUHVzaFJlc3BvbnNlIgSS4hgAGiqK4hgmCh50ZXN0LnNpbXVsYXRpb24udjEuUXVldWVQYXJhbXMaAggUKAEygAEKC1Jvb21TZXJ2aWNlEkQKBFZpZXcSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaHC50ZXN0LnNpbXVsYXRpb24udjEuUm9vbVZpZXciBLLiGAAwARoriuIYJwoddGVzdC5zaW11bGF0aW9uLnYxLlJvb21QYXJhbXMSAggeGgIIFGIGcHJvdG8z", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
+  fileDesc("CiB0ZXN0L3NpbXVsYXRpb24vdjEvc2hlbHZlcy5wcm90bxISdGVzdC5zaW11bGF0aW9uLnYxIhsKC1NoZWxmUGFyYW1zEgwKBG5hbWUYASABKAkiGwoLUXVldWVQYXJhbXMSDAoEbmFtZRgBIAEoCSIaCgpSb29tUGFyYW1zEgwKBG5hbWUYASABKAkiKwoFU3RhbmQSEgoKYWN0aXZhdGlvbhgBIAEoCRIOCgZjaGFuZ2UYAiABKAUiqgEKCVNoZWxmS2V5cxIoCgVzdGFuZBgBIAEoCzIZLnRlc3Quc2ltdWxhdGlvbi52MS5TdGFuZBIMCgRrZXlzGAIgAygJEjcKBW5vdGVzGAMgAygLMigudGVzdC5zaW11bGF0aW9uLnYxLlNoZWxmS2V5cy5Ob3Rlc0VudHJ5GiwKCk5vdGVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASJECgpTaGVsZk1hcmtzEigKBXN0YW5kGAEgASgLMhkudGVzdC5zaW11bGF0aW9uLnYxLlN0YW5kEgwKBGtleXMYAiADKAkiLAoLTWFya1JlcXVlc3QSCwoDa2V5GAEgASgJEhAKCHRoaW5rX21zGAIgASgFIhoKDE1hcmtSZXNwb25zZRIKCgJieRgBIAEoCSI3CgtTaGVsZktub2NrcxIoCgVzdGFuZBgBIAEoCzIZLnRlc3Quc2ltdWxhdGlvbi52MS5TdGFuZCIrCgpQdXRSZXF1ZXN0EgsKA2tleRgBIAEoCRIQCgh0aGlua19tcxgCIAEoBSIZCgtQdXRSZXNwb25zZRIKCgJieRgBIAEoCSItCgxLbm9ja1JlcXVlc3QSCwoDa2V5GAEgASgJEhAKCHRoaW5rX21zGAIgASgFIhsKDUtub2NrUmVzcG9uc2USCgoCYnkYASABKAkiGgoLTG9va1JlcXVlc3QSCwoDa2V5GAEgASgJIh4KDExvb2tSZXNwb25zZRIOCgZsZW5ndGgYASABKAUiRgoMUXVldWVXYWl0aW5nEigKBXN0YW5kGAEgASgLMhkudGVzdC5zaW11bGF0aW9uLnYxLlN0YW5kEgwKBGtleXMYAiADKAkiLAoLUHVzaFJlcXVlc3QSCwoDa2V5GAEgASgJEhAKCHRoaW5rX21zGAIgASgFIhoKDFB1c2hSZXNwb25zZRIKCgJieRgBIAEoCSJeCghSb29tVmlldxIoCgVzdGFuZBgBIAEoCzIZLnRlc3Quc2ltdWxhdGlvbi52MS5TdGFuZBIoCgVzaGVsZhgCIAEoCzIZLnRlc3Quc2ltdWxhdGlvbi52MS5TdGFuZDKABQoMU2hlbGZTZXJ2aWNlEkcKBU1hcmtzEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Gh4udGVzdC5zaW11bGF0aW9uLnYxLlNoZWxmTWFya3MiBLLiGAAwARJFCgRLZXlzEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5Gh0udGVzdC5zaW11bGF0aW9uLnYxLlNoZWxmS2V5cyIEsuIYADABEkkKBktub2NrcxIWLmdvb2dsZS5wcm90b2J1Zi5FbXB0eRofLnRlc3Quc2ltdWxhdGlvbi52MS5TaGVsZktub2NrcyIEsuIYADABEkwKA1B1dBIeLnRlc3Quc2ltdWxhdGlvbi52MS5QdXRSZXF1ZXN0Gh8udGVzdC5zaW11bGF0aW9uLnYxLlB1dFJlc3BvbnNlIgSS4hgAElQKBUtub2NrEiAudGVzdC5zaW11bGF0aW9uLnYxLktub2NrUmVxdWVzdBohLnRlc3Quc2ltdWxhdGlvbi52MS5Lbm9ja1Jlc3BvbnNlIgaS4hgCEAESTwoETWFyaxIfLnRlc3Quc2ltdWxhdGlvbi52MS5NYXJrUmVxdWVzdBogLnRlc3Quc2ltdWxhdGlvbi52MS5NYXJrUmVzcG9uc2UiBJLiGAASUgoETG9vaxIfLnRlc3Quc2ltdWxhdGlvbi52MS5Mb29rUmVxdWVzdBogLnRlc3Quc2ltdWxhdGlvbi52MS5Mb29rUmVzcG9uc2UiB5ACAYriGAAaTIriGEgKHnRlc3Quc2ltdWxhdGlvbi52MS5TaGVsZlBhcmFtcxICCAMaAggUIhQKBnJlYWRlchIES2V5cxIETG9vayIICgZ3cml0ZXIy2AEKDFF1ZXVlU2VydmljZRJLCgdXYWl0aW5nEhYuZ29vZ2xlLnByb3RvYnVmLkVtcHR5GiAudGVzdC5zaW11bGF0aW9uLnYxLlF1ZXVlV2FpdGluZyIEsuIYADABEk8KBFB1c2gSHy50ZXN0LnNpbXVsYXRpb24udjEuUHVzaFJlcXVlc3QaIC50ZXN0LnNpbXVsYXRpb24udjEuUHVzaFJlc3BvbnNlIgSS4hgAGiqK4hgmCh50ZXN0LnNpbXVsYXRpb24udjEuUXVldWVQYXJhbXMaAggUKAEygAEKC1Jvb21TZXJ2aWNlEkQKBFZpZXcSFi5nb29nbGUucHJvdG9idWYuRW1wdHkaHC50ZXN0LnNpbXVsYXRpb24udjEuUm9vbVZpZXciBLLiGAAwARoriuIYJwoddGVzdC5zaW11bGF0aW9uLnYxLlJvb21QYXJhbXMSAggeGgIIFGIGcHJvdG8z", [file_google_protobuf_empty, file_holdfast_v1_annotations]);
 
 /**
  * @generated from message test.simulation.v1.ShelfParams
@@ -107,6 +107,13 @@ export type ShelfKeys = Message<"test.simulation.v1.ShelfKeys"> & {
    * @generated from field: repeated string keys = 2;
    */
   keys: string[];
+
+  /**
+   * What tells of a key, by the key. Second build.
+   *
+   * @generated from field: map<string, string> notes = 3;
+   */
+  notes: { [key: string]: string };
 };
 
 /**
@@ -115,6 +122,67 @@ export type ShelfKeys = Message<"test.simulation.v1.ShelfKeys"> & {
  */
 export const ShelfKeysSchema: GenMessage<ShelfKeys> = /*@__PURE__*/
   messageDesc(file_test_simulation_v1_shelves, 4);
+
+/**
+ * @generated from message test.simulation.v1.ShelfMarks
+ */
+export type ShelfMarks = Message<"test.simulation.v1.ShelfMarks"> & {
+  /**
+   * @generated from field: test.simulation.v1.Stand stand = 1;
+   */
+  stand?: Stand | undefined;
+
+  /**
+   * @generated from field: repeated string keys = 2;
+   */
+  keys: string[];
+};
+
+/**
+ * Describes the message test.simulation.v1.ShelfMarks.
+ * Use `create(ShelfMarksSchema)` to create a new message.
+ */
+export const ShelfMarksSchema: GenMessage<ShelfMarks> = /*@__PURE__*/
+  messageDesc(file_test_simulation_v1_shelves, 5);
+
+/**
+ * @generated from message test.simulation.v1.MarkRequest
+ */
+export type MarkRequest = Message<"test.simulation.v1.MarkRequest"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: int32 think_ms = 2;
+   */
+  thinkMs: number;
+};
+
+/**
+ * Describes the message test.simulation.v1.MarkRequest.
+ * Use `create(MarkRequestSchema)` to create a new message.
+ */
+export const MarkRequestSchema: GenMessage<MarkRequest> = /*@__PURE__*/
+  messageDesc(file_test_simulation_v1_shelves, 6);
+
+/**
+ * @generated from message test.simulation.v1.MarkResponse
+ */
+export type MarkResponse = Message<"test.simulation.v1.MarkResponse"> & {
+  /**
+   * @generated from field: string by = 1;
+   */
+  by: string;
+};
+
+/**
+ * Describes the message test.simulation.v1.MarkResponse.
+ * Use `create(MarkResponseSchema)` to create a new message.
+ */
+export const MarkResponseSchema: GenMessage<MarkResponse> = /*@__PURE__*/
+  messageDesc(file_test_simulation_v1_shelves, 7);
 
 /**
  * @generated from message test.simulation.v1.ShelfKnocks
@@ -131,7 +199,7 @@ export type ShelfKnocks = Message<"test.simulation.v1.ShelfKnocks"> & {
  * Use `create(ShelfKnocksSchema)` to create a new message.
  */
 export const ShelfKnocksSchema: GenMessage<ShelfKnocks> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 5);
+  messageDesc(file_test_simulation_v1_shelves, 8);
 
 /**
  * @generated from message test.simulation.v1.PutRequest
@@ -153,7 +221,7 @@ export type PutRequest = Message<"test.simulation.v1.PutRequest"> & {
  * Use `create(PutRequestSchema)` to create a new message.
  */
 export const PutRequestSchema: GenMessage<PutRequest> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 6);
+  messageDesc(file_test_simulation_v1_shelves, 9);
 
 /**
  * @generated from message test.simulation.v1.PutResponse
@@ -170,7 +238,7 @@ export type PutResponse = Message<"test.simulation.v1.PutResponse"> & {
  * Use `create(PutResponseSchema)` to create a new message.
  */
 export const PutResponseSchema: GenMessage<PutResponse> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 7);
+  messageDesc(file_test_simulation_v1_shelves, 10);
 
 /**
  * @generated from message test.simulation.v1.KnockRequest
@@ -192,7 +260,7 @@ export type KnockRequest = Message<"test.simulation.v1.KnockRequest"> & {
  * Use `create(KnockRequestSchema)` to create a new message.
  */
 export const KnockRequestSchema: GenMessage<KnockRequest> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 8);
+  messageDesc(file_test_simulation_v1_shelves, 11);
 
 /**
  * @generated from message test.simulation.v1.KnockResponse
@@ -209,7 +277,7 @@ export type KnockResponse = Message<"test.simulation.v1.KnockResponse"> & {
  * Use `create(KnockResponseSchema)` to create a new message.
  */
 export const KnockResponseSchema: GenMessage<KnockResponse> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 9);
+  messageDesc(file_test_simulation_v1_shelves, 12);
 
 /**
  * @generated from message test.simulation.v1.LookRequest
@@ -226,7 +294,7 @@ export type LookRequest = Message<"test.simulation.v1.LookRequest"> & {
  * Use `create(LookRequestSchema)` to create a new message.
  */
 export const LookRequestSchema: GenMessage<LookRequest> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 10);
+  messageDesc(file_test_simulation_v1_shelves, 13);
 
 /**
  * @generated from message test.simulation.v1.LookResponse
@@ -243,7 +311,7 @@ export type LookResponse = Message<"test.simulation.v1.LookResponse"> & {
  * Use `create(LookResponseSchema)` to create a new message.
  */
 export const LookResponseSchema: GenMessage<LookResponse> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 11);
+  messageDesc(file_test_simulation_v1_shelves, 14);
 
 /**
  * @generated from message test.simulation.v1.QueueWaiting
@@ -265,7 +333,7 @@ export type QueueWaiting = Message<"test.simulation.v1.QueueWaiting"> & {
  * Use `create(QueueWaitingSchema)` to create a new message.
  */
 export const QueueWaitingSchema: GenMessage<QueueWaiting> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 12);
+  messageDesc(file_test_simulation_v1_shelves, 15);
 
 /**
  * @generated from message test.simulation.v1.PushRequest
@@ -287,7 +355,7 @@ export type PushRequest = Message<"test.simulation.v1.PushRequest"> & {
  * Use `create(PushRequestSchema)` to create a new message.
  */
 export const PushRequestSchema: GenMessage<PushRequest> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 13);
+  messageDesc(file_test_simulation_v1_shelves, 16);
 
 /**
  * @generated from message test.simulation.v1.PushResponse
@@ -304,7 +372,7 @@ export type PushResponse = Message<"test.simulation.v1.PushResponse"> & {
  * Use `create(PushResponseSchema)` to create a new message.
  */
 export const PushResponseSchema: GenMessage<PushResponse> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 14);
+  messageDesc(file_test_simulation_v1_shelves, 17);
 
 /**
  * @generated from message test.simulation.v1.RoomView
@@ -328,12 +396,22 @@ export type RoomView = Message<"test.simulation.v1.RoomView"> & {
  * Use `create(RoomViewSchema)` to create a new message.
  */
 export const RoomViewSchema: GenMessage<RoomView> = /*@__PURE__*/
-  messageDesc(file_test_simulation_v1_shelves, 15);
+  messageDesc(file_test_simulation_v1_shelves, 18);
 
 /**
  * @generated from service test.simulation.v1.ShelfService
  */
 export const ShelfService: GenService<{
+  /**
+   * The keys that are marked; before the other states, so that each has another place in each build. Second build.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Marks
+   */
+  marks: {
+    methodKind: "server_streaming";
+    input: typeof EmptySchema;
+    output: typeof ShelfMarksSchema;
+  },
   /**
    * What was put there.
    *
@@ -373,6 +451,16 @@ export const ShelfService: GenService<{
     methodKind: "unary";
     input: typeof KnockRequestSchema;
     output: typeof KnockResponseSchema;
+  },
+  /**
+   * Marks a key, in the store too. Second build.
+   *
+   * @generated from rpc test.simulation.v1.ShelfService.Mark
+   */
+  mark: {
+    methodKind: "unary";
+    input: typeof MarkRequestSchema;
+    output: typeof MarkResponseSchema;
   },
   /**
    * How many keys there are.
