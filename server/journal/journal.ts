@@ -246,8 +246,10 @@ class StoredJournal implements Journal {
     });
   }
 
-  /** A command that its client sends once: a copy is refused, and nothing outlives the process. */
-  /** A late copy of one that its client has settled does not begin, so the store is asked how far its lane is. */
+  /**
+   * A command that its client sends once: a copy is refused, and nothing outlives the process. A late copy of one that its
+   * client has settled does not begin, so the store is asked how far its lane is.
+   */
   #runAtMostOnce(attempt: Attempt, work: Work, key: string): Soon<Answer> {
     const { store } = this.#options;
     const { caller, call } = attempt;
