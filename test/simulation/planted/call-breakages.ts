@@ -148,9 +148,9 @@ export const client: readonly Breakage[] = [
   },
   {
     name: "a link that is up says so again and again",
-    file: "runtime/link/link-state.ts",
-    from: '      if (state.kind === "up") return state;',
-    to: '      if (state.kind === "up") return { kind: "up", since: now };',
+    file: "runtime/link/link.ts",
+    from: 'if (before.kind === "up" && event.kind === "answered") return;',
+    to: 'if (before.kind === "up" && event.kind === "answered") this.#state.set({ ...before });',
   },
   {
     name: "two links share an anonymous secret",
