@@ -261,11 +261,13 @@ export class LinkEnvironment implements CallEnvironment {
 
   signInAgain(): void {
     this.signIn.restart();
-    this.wire?.signedIn();
     this.#tag = undefined;
-    if (this.closing.aborted || !this.#ending.signal.aborted) return;
-    this.#readmitting = true;
-    this.#ending = new AbortController();
+    if (!this.closing.aborted && this.#ending.signal.aborted) {
+      this.#readmitting = true;
+      this.#ending = new AbortController();
+    }
+    // A link that was refused opens its wire anew, too.
+    this.wire?.signedIn();
   }
 
   /** Aborts when the link is closed for good, and not when it is only refused. */

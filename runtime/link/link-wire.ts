@@ -143,7 +143,7 @@ class MainWire implements LinkWire {
       this.#over(standing, undefined, 0);
       standing.end.close();
     }
-    this.prompt();
+    this.#restOver();
   }
 
   prompt(): void {

@@ -1,9 +1,9 @@
 /**
  * Whether two requests under one call ID are the same request. Protobuf's bytes do not tell: map order, the
  * codec and fields that one build does not know all change them. So the digest is made over a walk of the
- * decoded message that writes every field in one way: by number, unknown ones at their place, maps by the
- * bytes of their keys, defaults left out, floats by their bits. Extensions are unknown fields to a message,
- * and so are covered.
+ * decoded message that writes every field that it knows in one way: by number, maps by the bytes of their keys,
+ * defaults left out, floats by their bits. What it does not know, extensions among it, is left out: the binary form
+ * carries that, and JSON and msgpack do not, and a client's tries of one call go over a wire and over HTTP.
  *
  * The walk depends on the schema, so a digest of it is kept beside the print. Prints of two schemas (a deploy
  * between two tries) are not compared; then the method alone counts.
@@ -20,7 +20,7 @@ import { FlatPrint } from "./flat-print.ts";
 import { schemaDigest } from "./schema-digest.ts";
 
 /** Raised when the walk below changes what it writes. */
-const version = 1;
+const version = 2;
 const printBytes = 16;
 /** What waits to be hashed is kept in memory with its call, so it is small. */
 const writtenBytesMost = 256;
@@ -60,10 +60,7 @@ export function methodName(definition: CommandDefinition): string {
 export function comparedOf(definition: CommandDefinition, request: Message, scope: string): Compared {
   const { name, schema, head, flat } = printOf(definition);
   const before = scope === "" ? head : headOf(name, scope);
-  if (request.$unknown === undefined) return new Print(name, schema, flat.write(before, request));
-  const writer = new BinaryWriter().raw(before);
-  writeMessage(writer, reflect(definition.method.input, request));
-  return new Print(name, schema, writer.finish());
+  return new Print(name, schema, flat.write(before, request));
 }
 
 /** Hashed when somebody looks: most calls end before anything is compared with them. */
@@ -128,17 +125,8 @@ export function compareRequests(a: Compared, b: Compared): Comparison {
 }
 
 function writeMessage(writer: BinaryWriter, message: ReflectMessage): void {
-  const known = message.sortedFields.filter((field) => message.isSet(field));
-  const unknown = message.getUnknown() ?? [];
-  const numbers = new Set([...known.map((field) => field.number), ...unknown.map((field) => field.no)]);
-  const byNumber = new Map(known.map((field) => [field.number, field]));
-  for (const number of [...numbers].sort((a, b) => a - b)) {
-    const field = byNumber.get(number);
-    if (field !== undefined) writeField(writer, message, field);
-    for (const { no, wireType, data } of unknown) {
-      if (no === number) writer.tag(no, wireType).raw(data);
-    }
-  }
+  const set = message.fields.filter((field) => message.isSet(field));
+  for (const field of set.sort((a, b) => a.number - b.number)) writeField(writer, message, field);
 }
 
 function writeField(writer: BinaryWriter, message: ReflectMessage, field: DescField): void {

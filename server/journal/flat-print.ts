@@ -37,7 +37,7 @@ export class FlatPrint {
     return member.kind === "field" && isFlat(member) && flatTypes.has(typeOf(member));
   }
 
-  /** The bytes of a message without unknown fields, behind some others. */
+  /** The bytes of the fields that a message's schema knows, behind some others. */
   write(before: Uint8Array, message: Message): Uint8Array {
     this.#at = 0;
     this.#raw(before);

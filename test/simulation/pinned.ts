@@ -112,6 +112,15 @@ export const pinned: readonly { readonly seed: number; readonly found: string }[
       "an older program that sends a newer one's entry of an outbox loses what its own schema does not know",
   },
   {
+    seed: 701_012,
+    found:
+      "a newer program's command is told that its ID is another request's: an older server got its fields over HTTP alone",
+  },
+  {
+    seed: 704_385,
+    found: "a link whose build was refused opens no wire for what it holds when it signs in anew",
+  },
+  {
     seed: 10_040,
     found:
       "a late copy of a request runs after a deploy, which the server of before had no method for: a checker's error",

@@ -384,6 +384,21 @@ describe("calls: wire", () => {
     expect(world.link.state.value.kind).toBe("refused");
   });
 
+  it("is opened again for what is held when a link that was refused signs in anew", async () => {
+    let takes = false;
+    start({ calls: "wire", build: "1.0.0" }, { build: { id: "2.0.0", accepts: () => takes } });
+    const counter = world.link.hold(Counter, {});
+    await world.clock.advance(120_000);
+    expect(world.link.state.value.kind).toBe("refused");
+    takes = true;
+    const before = asked;
+    world.link.signIn();
+    await world.clock.advance(1_000);
+    expect(asked).toBe(before + 1);
+    expect(world.link.state.value.kind).toBe("up");
+    await counter.$release();
+  });
+
   it("leaves no timer and no wire when the link closes", async () => {
     start({ calls: "wire" });
     expect(await wayOf()).toBe("by wire");
