@@ -8,7 +8,7 @@
  * The walk depends on the schema, so a digest of it is kept beside the print. Prints of two schemas (a deploy
  * between two tries) are not compared; then the method alone counts.
  *
- * Source: reliability decision D2.
+ * Source: reliability decision D2; `docs/decisions/011-what-a-print-leaves-out.md`.
  */
 import { hash } from "node:crypto";
 import { type DescField, type Message, ScalarType } from "@bufbuild/protobuf";
